@@ -1,0 +1,51 @@
+# make test        everything that CI checks of the code: lint, types, import contracts, all tests
+# make quick       the same without the slow tests
+# make thorough    thousands of generated messages for every API and version, and a million hostile inputs
+# make generate    the message files again, from Kafka's published jars
+# make bench-protocol   the codec beside kio, in one run
+
+PYTHON ?= python3
+VENV = .venv
+BIN = $(VENV)/bin
+KAFKA_JARS = .cache/kafka-4.3.1
+
+.PHONY: test quick thorough check kafka generate bench-protocol golden clean
+
+$(VENV)/installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet --editable '.[dev]'
+	touch $@
+
+check: $(VENV)/installed
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: check
+	$(BIN)/pytest
+
+quick: check
+	$(BIN)/pytest -m 'not slow'
+
+thorough: $(VENV)/installed
+	BARNABAS_THOROUGH=1 $(BIN)/pytest -k 'kio or kafka or hostile'
+
+kafka:
+	tests/kafka/fetch
+
+generate: $(VENV)/installed kafka
+	$(BIN)/python -m barnabas.protocol.generate $(KAFKA_JARS)
+	$(BIN)/ruff check --quiet --select I --fix protocol/messages protocol/records
+	$(BIN)/ruff format --quiet protocol/messages protocol/records
+
+golden: $(VENV)/installed kafka
+	$(BIN)/pip install --quiet kafka-python==3.0.12 confluent-kafka==2.16.1
+	$(BIN)/python tests/golden/record.py
+
+bench-protocol: $(VENV)/installed
+	$(BIN)/python bench/protocol.py
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,47 @@
+"""ReadShareGroupStateSummary, API 87: request and response."""
+
+# Made by protocol/generate.py from the schemas of Kafka 4.3.1.
+
+from __future__ import annotations
+
+from barnabas.protocol.schema import Message, Struct, field, int16, int32, int64, message, string, struct, uuid
+
+
+@message(key=87, versions="0-1", flexible="0+")
+class ReadShareGroupStateSummaryRequest(Message):
+    group_id: string = field()
+    topics: list[ReadStateSummaryData] = field()
+
+
+@struct
+class ReadStateSummaryData(Struct):
+    topic_id: uuid = field()
+    partitions: list[PartitionData] = field()
+
+
+@struct
+class PartitionData(Struct):
+    partition: int32 = field()
+    leader_epoch: int32 = field()
+
+
+@message(key=87, versions="0-1", flexible="0+")
+class ReadShareGroupStateSummaryResponse(Message):
+    results: list[ReadStateSummaryResult] = field()
+
+
+@struct
+class ReadStateSummaryResult(Struct):
+    topic_id: uuid = field()
+    partitions: list[PartitionResult] = field()
+
+
+@struct
+class PartitionResult(Struct):
+    partition: int32 = field()
+    error_code: int16 = field()
+    error_message: string | None = field(default=None)
+    state_epoch: int32 = field()
+    leader_epoch: int32 = field()
+    start_offset: int64 = field()
+    delivery_complete_count: int32 = field("1+", default=-1, ignorable=True)

@@ -1,0 +1,61 @@
+"""Vote, API 52: request and response."""
+
+# Made by protocol/generate.py from the schemas of Kafka 4.3.1.
+
+from __future__ import annotations
+
+from barnabas.protocol.schema import Message, Struct, field, int16, int32, int64, message, string, struct, uint16, uuid
+
+
+@message(key=52, versions="0-2", flexible="0+")
+class VoteRequest(Message):
+    cluster_id: string | None = field(default=None)
+    voter_id: int32 = field("1+", default=-1, ignorable=True)
+    topics: list[TopicData] = field()
+
+
+@struct
+class TopicData(Struct):
+    topic_name: string = field()
+    partitions: list[PartitionData] = field()
+
+
+@struct
+class PartitionData(Struct):
+    partition_index: int32 = field()
+    replica_epoch: int32 = field()
+    replica_id: int32 = field()
+    replica_directory_id: uuid = field("1+", ignorable=True)
+    voter_directory_id: uuid = field("1+", ignorable=True)
+    last_offset_epoch: int32 = field()
+    last_offset: int64 = field()
+    pre_vote: bool = field("2+")
+
+
+@message(key=52, versions="0-2", flexible="0+")
+class VoteResponse(Message):
+    error_code: int16 = field()
+    topics: list[ResponseTopicData] = field()
+    node_endpoints: list[NodeEndpoint] = field("1+", tag=0)
+
+
+@struct
+class ResponseTopicData(Struct):
+    topic_name: string = field()
+    partitions: list[ResponsePartitionData] = field()
+
+
+@struct
+class ResponsePartitionData(Struct):
+    partition_index: int32 = field()
+    error_code: int16 = field()
+    leader_id: int32 = field()
+    leader_epoch: int32 = field()
+    vote_granted: bool = field()
+
+
+@struct
+class NodeEndpoint(Struct):
+    node_id: int32 = field("1+")
+    host: string = field("1+")
+    port: uint16 = field("1+")

@@ -1,0 +1,58 @@
+"""Kafka's variable-length integers: seven bits a byte, lowest first, the high bit saying "more follows".
+
+Lengths and tags on the wire are unsigned 32-bit; inside record batches, integers are signed (zig-zag) and of
+32 or 64 bits. A reader takes bytes and a position and returns the value and the position behind it; running
+past the end raises IndexError, which each caller turns into MalformedFrame once for a whole message.
+"""
+
+from __future__ import annotations
+
+from barnabas.protocol.errors import MalformedFrame
+
+__all__ = ["ONE_BYTE", "read_uvarint", "read_varint", "uvarint", "varint"]
+
+Bytes = bytes | bytearray | memoryview
+
+ONE_BYTE = tuple(bytes((value,)) for value in range(0x80))
+
+
+def uvarint(value: int) -> bytes:
+    """The bytes of an unsigned value."""
+    if 0 <= value < 0x80:
+        return ONE_BYTE[value]
+    if value < 0:
+        raise ValueError(f"an unsigned varint cannot hold {value}")
+    encoded = bytearray()
+    while value >= 0x80:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)
+
+
+def varint(value: int) -> bytes:
+    """The bytes of a signed value; the same for Kafka's varint and varlong."""
+    return uvarint(value << 1 if value >= 0 else (-value << 1) - 1)
+
+
+def read_uvarint(buffer: Bytes, position: int, bits: int = 32) -> tuple[int, int]:
+    """The unsigned value at `position`, which must fit into `bits`."""
+    value = shift = 0
+    while True:
+        byte = buffer[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            break
+        shift += 7
+        if shift >= bits:
+            raise MalformedFrame(f"a varint does not end within {bits} bits")
+    if value >> bits:
+        raise MalformedFrame(f"a varint exceeds {bits} bits")
+    return value, position
+
+
+def read_varint(buffer: Bytes, position: int, bits: int = 32) -> tuple[int, int]:
+    """The signed value at `position`, which must fit into `bits`."""
+    value, position = read_uvarint(buffer, position, bits)
+    return (value >> 1) ^ -(value & 1), position
