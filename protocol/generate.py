@@ -23,8 +23,6 @@ from barnabas.protocol.schema import HIGHEST, ZERO, Versions
 
 Json = dict[str, Any]
 
-HERE = Path(__file__).parent
-
 # Which file each record of Kafka's own logs and files goes to: the first whose pattern its name fully matches.
 RECORD_FILES = [
     ("producer_snapshot", "the file of a log's producers: N.snapshot", "ProducerSnapshot"),
@@ -229,7 +227,7 @@ def _text(versions: Versions, within: Versions) -> str:
 
 
 def snake_case(name: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name.replace("KRaft", "Kraft")).lower()
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", re.sub("[Kk]Raft", "Kraft", name)).lower()
 
 
 def read_schemas(jars: Path) -> list[Schema]:
@@ -287,7 +285,7 @@ def api_table(modules: dict[str, Module], version: str) -> str:
             f"{versions.last}, {min(flexible.first, HIGHEST)}, {tuple(sorted(request.json.get('listeners', ())))}),"
         )
     return (
-        '"""The messages of every API, one file each; and the table that apis.py reads, which imports none of them."""\n\n'
+        '"""The messages of every API, one file each; and the table for apis.py, which imports none of them."""\n\n'
         f"{made_from(version)}"
         "# key, name, file, first version, last stable version, last version, first flexible version, listeners\n"
         "APIS = (\n    " + "\n    ".join(lines) + "\n)\n"
@@ -298,21 +296,22 @@ def made_from(version: str) -> str:
     return f"# Made by protocol/generate.py from the schemas of Kafka {version}.\n\n"
 
 
-def main(jars: Path) -> None:
+def generate(jars: Path, into: Path) -> None:
     schemas = read_schemas(jars)
     version = next(jars.glob("kafka-clients-*.jar")).stem.removeprefix("kafka-clients-")
     apis, records = api_modules(schemas), record_modules(schemas)
     for directory, modules in (("messages", apis), ("records", records)):
-        for old in (HERE / directory).glob("*.py"):
+        (into / directory).mkdir(exist_ok=True)
+        for old in (into / directory).glob("*.py"):
             if old.stem not in modules and old.stem != "__init__":
                 old.unlink()
         for name, module in modules.items():
-            (HERE / directory / f"{name}.py").write_text(module.source(version))
-    (HERE / "messages" / "__init__.py").write_text(api_table(apis, version))
+            (into / directory / f"{name}.py").write_text(module.source(version))
+    (into / "messages" / "__init__.py").write_text(api_table(apis, version))
     print(f"{len(apis)} files of messages, {len(records)} of records, {len(schemas)} schemas")  # noqa: T201
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         raise SystemExit("usage: python -m barnabas.protocol.generate DIRECTORY_OF_JARS")
-    main(Path(sys.argv[1]))
+    generate(Path(sys.argv[1]), Path(__file__).parent)

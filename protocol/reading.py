@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from barnabas.protocol.errors import MalformedFrame
 from barnabas.protocol.schema import Data, Field, Struct, UnknownTag, Uuid
-from barnabas.protocol.source import FIXED, Source
+from barnabas.protocol.source import FIXED, SHORT_ARRAY, Source
 from barnabas.protocol.varint import read_uvarint
 
 __all__ = ["compile_decoder"]
@@ -30,7 +30,8 @@ def compile_decoder(cls: type[Data], version: int) -> Callable[[Any, int, int], 
     decoder.flush()
     decoder.code.line("if p > end: ends_early()")
     decoder.code.line(f"return {message}, p")
-    return decoder.code.function(f"<decode {cls.__name__} v{version}>", "def compiled(b, p, end):")
+    head = "def compiled(b, p, end):\n    view = memoryview(b)" if decoder.has_records else "def compiled(b, p, end):"
+    return decoder.code.function(f"<decode {cls.__name__} v{version}>", head)
 
 
 def ends_early() -> NoReturn:
@@ -59,6 +60,7 @@ class _Decoder:
             read_uvarint=read_uvarint,
             unpack_from=unpack_from,
         )
+        self.has_records = False
         self._formats = ""
         self._targets: list[str] = []
 
@@ -196,7 +198,8 @@ class _Decoder:
             elif wire_type == "bytes":
                 code.line(f"{target} = bytes(b[p:q])")
             else:
-                code.line(f"{target} = memoryview(b)[p:q]")
+                self.has_records = True
+                code.line(f"{target} = view[p:q]")
             code.line("p = q")
         return target
 
@@ -238,7 +241,9 @@ class _Decoder:
             element = each.type.name
             if element in FIXED and element != "uuid":
                 letter = FIXED[element]
-                code.line(f'{target} = list(unpack_from(f">{{{length}}}{letter}", b, p))')
+                ready = code.short_arrays(letter, "unpack_from")
+                code.line(f"if {length} < {SHORT_ARRAY}: {target} = [*{ready}[{length}](b, p)]")
+                code.line(f'else: {target} = [*unpack_from(f">{{{length}}}{letter}", b, p)]')
                 code.line(f"p += {length} * {calcsize('>' + letter)}")
             else:
                 code.line(f"{target} = []")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import linecache
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from struct import Struct as FixedWidth
 from typing import Any
 
-__all__ = ["FIXED", "Source"]
+__all__ = ["FIXED", "SHORT_ARRAY", "Source"]
 
 # The struct module's letter for each wire type of fixed width.
 FIXED = {
@@ -22,6 +23,15 @@ FIXED = {
     "float64": "d",
     "uuid": "16s",
 }
+
+
+SHORT_ARRAY = 16
+"""Arrays of fewer elements have their struct ready; for any other it is looked up by its format each time."""
+
+
+@cache
+def _short_arrays(wire_format: str, method: str) -> tuple[Callable[..., Any], ...]:
+    return tuple(getattr(FixedWidth(f">{length}{wire_format}"), method) for length in range(SHORT_ARRAY))
 
 
 class Source:
@@ -52,6 +62,13 @@ class Source:
         """The name of the bound `method` of a big-endian struct of these formats."""
         name = f"{method}_{formats.replace('?', 'B_')}"
         self.names.setdefault(name, getattr(FixedWidth(f">{formats}"), method))
+        return name
+
+    def short_arrays(self, wire_format: str, method: str) -> str:
+        """The name of a tuple: the bound `method` for arrays of 0, 1, 2 ... elements, which lists of replicas are."""
+        name = f"{method}_array_{wire_format}"
+        if name not in self.names:
+            self.names[name] = _short_arrays(wire_format, method)
         return name
 
     def function(self, title: str, head: str) -> Callable[..., Any]:

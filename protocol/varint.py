@@ -37,6 +37,12 @@ def varint(value: int) -> bytes:
 
 def read_uvarint(buffer: Bytes, position: int, bits: int = 32) -> tuple[int, int]:
     """The unsigned value at `position`, which must fit into `bits`."""
+    value = buffer[position]
+    if value < 0x80:
+        return value, position + 1
+    byte = buffer[position + 1]
+    if byte < 0x80:
+        return value & 0x7F | byte << 7, position + 2
     value = shift = 0
     while True:
         byte = buffer[position]

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from barnabas.protocol.reading import LONGEST_STRING
 from barnabas.protocol.schema import Data, Field, Struct, UnknownTag, Uuid
-from barnabas.protocol.source import FIXED, Source
+from barnabas.protocol.source import FIXED, SHORT_ARRAY, Source
 from barnabas.protocol.varint import ONE_BYTE, uvarint
 
 __all__ = ["compile_encoder"]
@@ -233,9 +233,19 @@ class _Encoder:
             self.flush()
         element = each.type.name
         if element in FIXED and element != "uuid":
-            code.line(f'if {items}: {self._append}(pack(f">{{len({items})}}{FIXED[element]}", *{items}))')
+            self._write_fixed_elements(FIXED[element], items)
             return
         item = code.variable("item")
         with code.block(f"for {item} in {items} or ():" if nullable else f"for {item} in {items}:"):
             self._write_value(each.element, item, nullable=False)
             self.flush()
+
+    def _write_fixed_elements(self, wire_format: str, items: str) -> None:
+        ready = self.code.short_arrays(wire_format, "pack")
+        with self.code.block(f"if {items}:"):
+            count = self.code.variable("count")
+            self.code.line(f"{count} = len({items})")
+            self.code.line(
+                f"{self._append}({ready}[{count}](*{items}) if {count} < {SHORT_ARRAY}"
+                f' else pack(f">{{{count}}}{wire_format}", *{items}))'
+            )

@@ -1,4 +1,4 @@
-"""The messages of every API, one file each; and the table that apis.py reads, which imports none of them."""
+"""The messages of every API, one file each; and the table for apis.py, which imports none of them."""
 
 # Made by protocol/generate.py from the schemas of Kafka 4.3.1.
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from barnabas.protocol.schema import Data, Field, Struct, UnknownTag, Uuid
+from barnabas.protocol import messages as messages_package
+from barnabas.protocol import records as records_package
+from barnabas.protocol.schema import Data, Field, Message, Struct, UnknownTag, Uuid
 
 THOROUGH = os.environ.get("BARNABAS_THOROUGH") == "1"
 
@@ -92,8 +96,52 @@ def _none_if_default(made: Struct) -> Struct | None:
     return made if made != type(made)() else None
 
 
-def versions_of(*classes: type[Data]) -> Iterator[tuple[type[Data], int]]:
-    for cls in classes:
+FULL: dict[str, Any] = {
+    "bool": True,
+    "int8": 1,
+    "int16": 2,
+    "int32": 3,
+    "int64": 4,
+    "uint16": 5,
+    "uint32": 6,
+    "float64": 7.5,
+    "string": "ab",
+    "bytes": b"cd",
+    "record_bytes": b"ef",
+    "uuid": Uuid(range(16)),
+}
+
+
+def full_message(cls: type[D], version: int) -> D:
+    """The message in which everything is there that this version can carry. Its own lists have two elements, those
+    inside have one: with two everywhere, the deepest message would have a thousand."""
+    module = sys.modules[cls.__module__]
+    tags = (UnknownTag(9_999, b"later"),) if version in cls.__definition__.flexible else ()
+
+    def full(of: type[Any], elements: int) -> Any:
+        values: dict[str, Any] = {}
+        for each in of.__fields__:
+            if version in each.versions:
+                kind = each.type.name
+                one = full(getattr(module, kind), 1) if each.type.is_struct else FULL[kind]
+                values[each.name] = [one] * elements if each.type.is_array else one
+        return of(**values, unknown_tags=tags)
+
+    made: D = full(cls, 2)
+    return made
+
+
+def declared() -> Iterator[type[Data]]:
+    """Every class of messages/ and records/ that has versions of its own."""
+    for package in (messages_package, records_package):
+        for module in iter_modules(package.__path__, package.__name__ + "."):
+            for found in vars(import_module(module.name)).values():
+                if isinstance(found, type) and issubclass(found, Data) and found not in (Data, Message):
+                    yield found
+
+
+def every_version() -> Iterator[tuple[type[Data], int]]:
+    for cls in declared():
         first, last = cls.__definition__.versions
         for version in range(first, last + 1):
             yield cls, version

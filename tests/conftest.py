@@ -1,0 +1,57 @@
+"""Fixtures that let any test ask the real Apache Kafka.
+
+They skip where Java or Kafka's jars are missing (`make kafka`), and fail there when
+BARNABAS_REQUIRE_KAFKA=1, as in CI, so that a green run there has asked.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.kafka.broker import KafkaBroker
+from tests.kafka.classpath import KafkaMissingError, find_classpath
+from tests.kafka.java_oracle import JavaOracle, MessageOracle
+
+
+@pytest.fixture(scope="session")
+def kafka_classpath() -> str:
+    """Apache Kafka's jars, for java's -cp."""
+    try:
+        return find_classpath()
+    except KafkaMissingError as missing:
+        if os.environ.get("BARNABAS_REQUIRE_KAFKA") == "1":
+            pytest.fail(str(missing), pytrace=False)
+        pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="session")
+def kafka_broker(kafka_classpath: str) -> Iterator[KafkaBroker]:
+    """One running Apache Kafka for the whole session: use topic and group names of your own."""
+    with KafkaBroker(kafka_classpath) as broker:
+        yield broker
+
+
+@pytest.fixture(scope="session")
+def java_oracle(kafka_classpath: str) -> Iterator[Callable[[Path], JavaOracle]]:
+    """Call it with a single-file Java program: one JVM for each file and session, ended with the session."""
+    running: dict[Path, JavaOracle] = {}
+    with ExitStack() as stack:
+
+        def start(source_file: Path) -> JavaOracle:
+            source_file = source_file.resolve()
+            if source_file not in running:
+                running[source_file] = stack.enter_context(JavaOracle(source_file, kafka_classpath))
+            return running[source_file]
+
+        yield start
+
+
+@pytest.fixture(scope="session")
+def message_oracle(java_oracle: Callable[[Path], JavaOracle]) -> MessageOracle:
+    """Kafka's generated message classes: parse and write again, defaults, schemas, errors, APIs."""
+    return MessageOracle(java_oracle(MessageOracle.SOURCE))

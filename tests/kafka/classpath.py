@@ -1,0 +1,46 @@
+"""Where Apache Kafka's jars are, and how a JVM is started on them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+CACHE = HERE.parents[1] / ".cache"
+
+
+class KafkaMissingError(Exception):
+    """Java or Kafka's jars are not on this machine; the message says what to do."""
+
+
+def kafka_version() -> str:
+    found = re.search(r"<kafka\.version>(.+?)<", (HERE / "pom.xml").read_text())
+    assert found is not None, "pom.xml names no kafka.version"
+    return found[1]
+
+
+def find_classpath() -> str:
+    """The jars that `make kafka` put into .cache/, joined for java's -cp."""
+    if shutil.which("java") is None:
+        raise KafkaMissingError("no `java` on the PATH: install a JDK, 17 or newer")
+    directory = CACHE / f"kafka-{kafka_version()}"
+    if not (directory / "pom.sha256").is_file():
+        raise KafkaMissingError(f"Apache Kafka {kafka_version()} is not in .cache/: run `make kafka`")
+    return os.pathsep.join(str(jar) for jar in sorted(directory.glob("*.jar")))
+
+
+def java_command(classpath: str, *, heap_mib: int) -> list[str]:
+    """A JVM that starts fast, stays small and leaves no files in /tmp; what to run follows."""
+    return [
+        "java",
+        f"-Xmx{heap_mib}m",
+        "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
+        "-XX:-UsePerfData",
+        "-Djava.awt.headless=true",
+        f"-Dlog4j2.configurationFile={HERE / 'log4j2.properties'}",
+        "-cp",
+        classpath,
+    ]
