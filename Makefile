@@ -1,15 +1,17 @@
 # make test        everything that CI checks of the code: lint, types, import contracts, all tests
 # make quick       the same without the slow tests
-# make thorough    thousands of generated messages for every API and version, and a million hostile inputs
+# make thorough    thousands of generated messages for every API and version, and as many damaged ones
+# make fuzz        a million hostile inputs
 # make generate    the message files again, from Kafka's published jars
 # make bench-protocol   the codec beside kio, in one run
+# make golden      records anew what real clients and a real Kafka say to each other
 
 PYTHON ?= python3
 VENV = .venv
 BIN = $(VENV)/bin
 KAFKA_JARS = .cache/kafka-4.3.1
 
-.PHONY: test quick thorough check kafka generate bench-protocol golden clean
+.PHONY: test quick thorough fuzz check kafka generate bench-protocol golden clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -21,6 +23,7 @@ check: $(VENV)/installed
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/mypy tests bench
 	$(BIN)/lint-imports
 
 test: check
@@ -31,6 +34,9 @@ quick: check
 
 thorough: $(VENV)/installed
 	BARNABAS_THOROUGH=1 $(BIN)/pytest -k 'kio or kafka or hostile'
+
+fuzz: $(VENV)/installed
+	$(BIN)/python -m tests.protocol.fuzz 1000000
 
 kafka:
 	tests/kafka/fetch

@@ -1,0 +1,63 @@
+"""The package as users get it: a wheel, a plain install, and an import that does not load what nobody asked for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+import venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+NO_CODE = {"bench", "compat", "docs", "tests"}
+
+IMPORT_ALL = """
+import importlib, pkgutil, sys
+import barnabas
+names = [module.name for module in pkgutil.walk_packages(barnabas.__path__, "barnabas.")]
+for name in names:
+    importlib.import_module(name)
+    assert sys.modules[name].__file__.startswith(sys.prefix), sys.modules[name].__file__
+print(*names)
+"""
+
+
+def run(*command: object) -> str:
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, cwd="/", check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def modules_in_the_tree() -> set[str]:
+    files = subprocess.run(["git", "ls-files", "*.py"], capture_output=True, text=True, cwd=ROOT, check=True).stdout
+    paths = [Path(line) for line in files.split() if Path(line).parts[0] not in NO_CODE]
+    dotted = {".".join(["barnabas", *path.with_suffix("").parts]) for path in paths}
+    return {name.removesuffix(".__init__") for name in dotted}
+
+
+@pytest.mark.slow
+def test_the_wheel_has_every_module_and_each_can_be_imported(tmp_path: Path) -> None:
+    run(sys.executable, "-m", "build", "--wheel", "--outdir", tmp_path, ROOT)
+    (wheel,) = tmp_path.glob("*.whl")
+    venv.create(tmp_path / "venv", with_pip=True)
+    python = tmp_path / "venv" / "bin" / "python"
+    run(python, "-m", "pip", "install", "--quiet", wheel)
+    imported = set(run(python, "-c", IMPORT_ALL).split())
+    assert imported == modules_in_the_tree()
+    assert (next((tmp_path / "venv").rglob("barnabas/protocol/py.typed"))).exists()
+
+
+def test_every_directory_of_code_is_packaged() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    packages = {name.rpartition(".")[0] for name in modules_in_the_tree()} - {"barnabas"}
+    assert packages == set(declared)
+
+
+def test_importing_the_codec_loads_no_message_and_no_compression() -> None:
+    code = "import barnabas.protocol.frames, barnabas.protocol.batches, sys; print(*sys.modules)"
+    loaded = set(run(sys.executable, "-c", code).split())
+    messages = {name for name in loaded if name.startswith("barnabas.protocol.messages.")}
+    assert messages == {"barnabas.protocol.messages.header"}
+    assert not loaded & {"zstandard", "lz4", "snappy", "cramjam", "crc32c", "trio", "kio"}
