@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
-from typing import Any
-
 import pytest
 from hypothesis import given
 
 from barnabas.protocol.apis import APIS
 from barnabas.protocol.codec import decode, encode
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.generate import snake_case
-from barnabas.protocol.schema import Data, Field, Struct
+from barnabas.protocol.schema import Data
 from tests.kafka.java_oracle import MessageOracle
 
 from .generated import declared, every_version, examples, messages
+from .kafka_json import assert_same
 
 pytestmark = pytest.mark.java
 
@@ -54,43 +51,6 @@ def test_our_defaults_are_kafkas(message_oracle: MessageOracle, cls: type[Data],
     ours = encode(cls(), version)
     assert ours == message_oracle.default(kafkas_name(cls.__name__), version)
     assert decode(cls, version, ours) == cls()
-
-
-def assert_same(ours: Any, theirs: Any, version: int) -> None:
-    """Our message and Kafka's JSON of it have the same names and the same values."""
-    their_values = {snake_case(name): value for name, value in theirs.items()}
-    travelling = {field.name: field for field in ours.__fields__ if version in field.versions}
-    for name, field in travelling.items():
-        if name in their_values:
-            assert_same_value(getattr(ours, name), their_values.pop(name), version)
-        elif field.type.name == "record_bytes":
-            size = their_values.pop(f"{name}_size_in_bytes")
-            assert size == len(getattr(ours, name) or b"")
-        else:
-            assert field.tag is not None, f"Kafka has no {name}"
-            assert is_default(ours, field), f"Kafka takes {name} for its default"
-    assert not their_values
-
-
-def is_default(ours: Struct, field: Field) -> bool:
-    return bool(getattr(ours, field.name) == getattr(type(ours)(), field.name))
-
-
-def assert_same_value(ours: Any, theirs: Any, version: int) -> None:
-    if isinstance(ours, Struct):
-        assert_same(ours, theirs, version)
-    elif isinstance(ours, list):
-        assert len(ours) == len(theirs)
-        for our, their in zip(ours, theirs, strict=True):
-            assert_same_value(our, their, version)
-    elif type(ours) is bytes:
-        assert ours == b64decode(theirs)
-    elif isinstance(ours, bytes):
-        assert str(ours) == theirs
-    elif isinstance(ours, float):
-        assert ours == float(theirs)  # Kafka writes infinity as a string
-    else:
-        assert ours == theirs
 
 
 def test_the_errors_are_kafkas(message_oracle: MessageOracle) -> None:
