@@ -31,7 +31,7 @@ class _Row(NamedTuple):
 
 
 class Api(_Row):  # a subclass, because a NamedTuple itself cannot cache properties
-    """One row of the table. `last_stable` is what Kafka advertises; `last` is what it can read."""
+    """One row of the table. Messages exist up to `last`; Kafka speaks, and advertises, up to `last_stable`."""
 
     @property
     def first_advertised(self) -> int:
@@ -40,7 +40,7 @@ class Api(_Row):  # a subclass, because a NamedTuple itself cannot cache propert
         return 0 if self.key == PRODUCE else self.first
 
     def supports(self, version: int) -> bool:
-        return self.first <= version <= self.last
+        return self.first <= version <= self.last_stable
 
     def request_header_version(self, version: int) -> int:
         return 2 if version >= self.first_flexible else 1

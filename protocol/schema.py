@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import sys
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterable
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from inspect import get_annotations
 from operator import attrgetter
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias, TypeVar, dataclass_transform
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias, TypeVar, dataclass_transform
 
 __all__ = [
     "Data",
@@ -59,6 +60,12 @@ class Uuid(bytes):
 
     ZERO: ClassVar[Uuid]
 
+    def __new__(cls, value: Iterable[int] = bytes(16)) -> Self:
+        made = super().__new__(cls, value)
+        if len(made) != 16:
+            raise ValueError(f"a uuid has 16 bytes, not {len(made)}")
+        return made
+
     def __str__(self) -> str:
         return urlsafe_b64encode(self).rstrip(b"=").decode()
 
@@ -76,7 +83,7 @@ class Uuid(bytes):
         return cls(value)
 
 
-Uuid.ZERO = Uuid(16)
+Uuid.ZERO = Uuid()
 
 
 class Unread(Protocol):

@@ -126,7 +126,9 @@ def test_messages_compare_and_print_by_what_is_set() -> None:
 
 def test_uuids_print_and_parse_as_kafkas() -> None:
     assert str(TOPIC_ID) == "AAECAwQFBgcICQoLDA0ODw"
-    assert bytes(16) == Uuid.ZERO
+    assert bytes(16) == Uuid.ZERO == Uuid()
+    with pytest.raises(ValueError, match="16 bytes, not 3"):
+        Uuid(b"abc")
     assert str(Uuid.ZERO) == "AAAAAAAAAAAAAAAAAAAAAA"
     for text in ("", "short", "not base64 at all!!!!!", "AAECAwQFBgcICQoLDA0ODwAA"):
         with pytest.raises(ValueError, match="no Kafka uuid"):
