@@ -1,0 +1,262 @@
+"""The only place that makes file calls: everything in storage/ is given a `Disk` and uses nothing else.
+
+So the same code runs on the system's files (`SystemDisk`), in memory alone (memory_disk.py, durability=memory), and
+in tests on a disk that fills up, fails, tears writes or forgets what was not synced.
+
+All calls are synchronous, and any may raise OSError.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import mmap
+import os
+import shutil
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+__all__ = ["DiskLocked", "Disk", "File", "Lock", "SystemDisk"]
+
+# A vector of buffers for one call: the system takes no more than IOV_MAX of them.
+_MOST_CHUNKS = 1024
+
+
+class File(ABC):
+    """An open file. It stays open as long as anybody refers to it: whoever still sends a slice of it keeps it."""
+
+    path: Path
+
+    @property
+    @abstractmethod
+    def descriptor(self) -> int | None:
+        """For sendfile; None for a file that is in memory only."""
+
+    @abstractmethod
+    def size(self) -> int: ...
+
+    @abstractmethod
+    def read(self, position: int, length: int) -> bytes:
+        """At most `length` bytes; fewer where the file ends."""
+
+    @abstractmethod
+    def view(self, position: int, length: int) -> memoryview:
+        """Bytes of a part of the file that nobody will change or cut off, without a copy where that is possible."""
+
+    @abstractmethod
+    def write(self, position: int, chunks: Sequence[bytes | bytearray | memoryview]) -> None:
+        """All of the chunks or an OSError; then the file may have become longer by a part of them."""
+
+    @abstractmethod
+    def truncate(self, size: int) -> None: ...
+
+    @abstractmethod
+    def map(self, size: int) -> memoryview:
+        """The first `size` bytes, to be written in place. The space is really allocated first, so that a full disk is
+        an error here and not a signal at some later write. The view must be released before the file is truncated."""
+
+    @abstractmethod
+    def sync(self) -> None:
+        """Return when what was written cannot be lost any more."""
+
+
+class Lock(ABC):
+    """Held until released, or until its process ends."""
+
+    @abstractmethod
+    def release(self) -> None: ...
+
+
+class DiskLocked(Exception):  # noqa: N818 - it is a state of the directory, and not a failure
+    """Another process holds the lock; `holder` is what it wrote there about itself."""
+
+    def __init__(self, path: Path, holder: str) -> None:
+        super().__init__(f"{path} is held by {holder or 'another process'}")
+        self.holder = holder
+
+
+class Disk(ABC):
+    """A file system, as far as a log needs one."""
+
+    @abstractmethod
+    def open(self, path: Path) -> File:
+        """Open for reading and writing; a file that is missing is made."""
+
+    @abstractmethod
+    def exists(self, path: Path) -> bool: ...
+
+    @abstractmethod
+    def size(self, path: Path) -> int: ...
+
+    @abstractmethod
+    def modified_ms(self, path: Path) -> int: ...
+
+    @abstractmethod
+    def names(self, directory: Path) -> list[str]:
+        """What is in a directory, sorted."""
+
+    @abstractmethod
+    def is_directory(self, path: Path) -> bool: ...
+
+    @abstractmethod
+    def make_directory(self, path: Path) -> None:
+        """With its parents; one that is there already is fine."""
+
+    @abstractmethod
+    def read_file(self, path: Path) -> bytes: ...
+
+    @abstractmethod
+    def rename(self, old: Path, new: Path) -> None:
+        """Atomically; what was at `new` is gone."""
+
+    @abstractmethod
+    def remove(self, path: Path) -> None:
+        """A file; one that is missing is fine."""
+
+    @abstractmethod
+    def remove_tree(self, directory: Path) -> None: ...
+
+    @abstractmethod
+    def sync_directory(self, directory: Path) -> None:
+        """Make the names in a directory (renames, new files) as safe as `File.sync` makes contents."""
+
+    @abstractmethod
+    def lock(self, path: Path, holder: str) -> Lock:
+        """Take the lock or raise DiskLocked; `holder` is what others are told."""
+
+    def replace_file(self, path: Path, data: bytes) -> None:
+        """Write a small file so that after a crash it is the old one or the new one, and never a part."""
+        temporary = path.with_name(path.name + ".tmp")
+        self.remove(temporary)
+        file = self.open(temporary)
+        file.write(0, [data])
+        file.sync()
+        self.rename(temporary, path)
+        self.sync_directory(path.parent)
+
+
+class SystemFile(File):
+    __slots__ = ("_descriptor", "path")
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._descriptor = -1
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+
+    def __del__(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+
+    @property
+    def descriptor(self) -> int:
+        return self._descriptor
+
+    def size(self) -> int:
+        return os.fstat(self._descriptor).st_size
+
+    def read(self, position: int, length: int) -> bytes:
+        return os.pread(self._descriptor, length, position)
+
+    def view(self, position: int, length: int) -> memoryview:
+        if length == 0:
+            return memoryview(b"")
+        start = position - position % mmap.ALLOCATIONGRANULARITY
+        mapped = mmap.mmap(self._descriptor, position + length - start, prot=mmap.PROT_READ, offset=start)
+        return memoryview(mapped)[position - start :]
+
+    def write(self, position: int, chunks: Sequence[bytes | bytearray | memoryview]) -> None:
+        for start in range(0, len(chunks), _MOST_CHUNKS):
+            part = chunks[start : start + _MOST_CHUNKS]
+            length = sum(map(len, part))
+            written = os.pwritev(self._descriptor, part, position)
+            # A disk that becomes full takes a part, and says why only to who asks again.
+            rest = b"".join(part)[written:] if written < length else b""
+            while rest:
+                more = os.pwrite(self._descriptor, rest, position + length - len(rest))
+                rest = rest[more:]
+            position += length
+
+    def truncate(self, size: int) -> None:
+        os.ftruncate(self._descriptor, size)
+
+    def map(self, size: int) -> memoryview:
+        os.posix_fallocate(self._descriptor, 0, size)
+        return memoryview(mmap.mmap(self._descriptor, size))
+
+    def sync(self) -> None:
+        os.fdatasync(self._descriptor)
+
+
+class SystemLock(Lock):
+    """A POSIX record lock, because that is what Kafka takes on the same file. It keeps out other processes only, so
+    that locks of this one are remembered here."""
+
+    _held: ClassVar[set[Path]] = set()
+
+    def __init__(self, path: Path, holder: str) -> None:
+        self._path = path.resolve()
+        if self._path in self._held:
+            raise DiskLocked(path, holder)
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            found = os.pread(self._descriptor, 200, 0).decode(errors="replace").strip()
+            os.close(self._descriptor)
+            if error.errno not in (errno.EACCES, errno.EAGAIN):
+                raise
+            raise DiskLocked(path, found) from None
+        self._held.add(self._path)
+        os.ftruncate(self._descriptor, 0)
+        os.pwrite(self._descriptor, holder.encode(), 0)
+
+    def release(self) -> None:
+        self._held.discard(self._path)
+        os.close(self._descriptor)
+
+
+class SystemDisk(Disk):
+    def open(self, path: Path) -> File:
+        return SystemFile(path)
+
+    def exists(self, path: Path) -> bool:
+        return path.exists()
+
+    def size(self, path: Path) -> int:
+        return path.stat().st_size
+
+    def modified_ms(self, path: Path) -> int:
+        return path.stat().st_mtime_ns // 1_000_000
+
+    def names(self, directory: Path) -> list[str]:
+        return sorted(os.listdir(directory))
+
+    def is_directory(self, path: Path) -> bool:
+        return path.is_dir()
+
+    def make_directory(self, path: Path) -> None:
+        path.mkdir(parents=True, exist_ok=True)
+
+    def read_file(self, path: Path) -> bytes:
+        return path.read_bytes()
+
+    def rename(self, old: Path, new: Path) -> None:
+        old.replace(new)
+
+    def remove(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
+
+    def remove_tree(self, directory: Path) -> None:
+        shutil.rmtree(directory)
+
+    def sync_directory(self, directory: Path) -> None:
+        descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def lock(self, path: Path, holder: str) -> Lock:
+        return SystemLock(path, holder)

@@ -1,0 +1,204 @@
+"""The sparse indexes of a segment: `.index` leads from an offset to a position, `.timeindex` from a time to an offset.
+
+Both are rows of fixed width in rising order, written in place through a mapping. The file grows by doubling and is
+cut to its rows when its segment is sealed. What was allocated and not written is zeros, and no row is all zeros (the
+first comes after some bytes of log), so that the rows of a file that was left behind untrimmed can be told.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from pathlib import Path
+from struct import Struct
+
+from barnabas.storage.disk import Disk
+
+__all__ = ["CorruptIndex", "Index", "OffsetIndex", "TimeIndex"]
+
+FIRST_ALLOCATION_BYTES = 4096
+MAX_RELATIVE_OFFSET = 2**31 - 1
+
+
+class CorruptIndex(Exception):  # noqa: N818 - a state of the file, which is mended by rebuilding it
+    """An index cannot be what its segment says it is; it has to be built anew."""
+
+
+class Index:
+    """Rows of one width. Nothing is opened before a row is asked for."""
+
+    row: Struct
+
+    def __init__(self, disk: Disk, path: Path, base_offset: int, max_bytes: int) -> None:
+        self.disk = disk
+        self.path = path
+        self.base_offset = base_offset
+        self.max_rows = max_bytes // self.row.size
+        self._map: memoryview | None = None
+        self._count = 0
+
+    def __len__(self) -> int:
+        self._opened()
+        return self._count
+
+    @property
+    def is_full(self) -> bool:
+        return len(self) >= self.max_rows
+
+    def _opened(self) -> memoryview:
+        if self._map is not None:
+            return self._map
+        size = self.disk.size(self.path) if self.disk.exists(self.path) else 0
+        if size % self.row.size:
+            raise CorruptIndex(f"{self.path} has {size} bytes, which is no multiple of {self.row.size}")
+        self._map = self.disk.open(self.path).map(size) if size else memoryview(b"")
+        empty = bytes(self.row.size)
+        self._count = bisect_left(range(size // self.row.size), True, key=lambda number: self._bytes(number) == empty)
+        return self._map
+
+    def _bytes(self, number: int) -> bytes:
+        assert self._map is not None
+        start = number * self.row.size
+        return bytes(self._map[start : start + self.row.size])
+
+    def _append(self, *values: int) -> None:
+        view = self._opened()
+        if (self._count + 1) * self.row.size > len(view):
+            view = self._grow(len(view))
+        self.row.pack_into(view, self._count * self.row.size, *values)
+        self._count += 1
+
+    def _grow(self, size: int) -> memoryview:
+        limit = self.max_rows * self.row.size
+        grown = min(max(2 * size, FIRST_ALLOCATION_BYTES // self.row.size * self.row.size), limit)
+        file = self.disk.open(self.path)
+        self._release()
+        self._map = file.map(grown)
+        return self._map
+
+    def _release(self) -> None:
+        if self._map is not None:
+            self._map.release()
+            self._map = None
+
+    def _keep(self, count: int) -> None:
+        """Forget the rows behind the first `count`. The space stays, and is zeros again."""
+        view = self._opened()
+        start, end = count * self.row.size, self._count * self.row.size
+        if start < end:
+            view[start:end] = bytes(end - start)
+        self._count = count
+
+    def clear(self) -> None:
+        """No rows, whatever was in the file; also for one that is corrupt."""
+        self._release()
+        self.disk.open(self.path).truncate(0)
+        self._count = 0
+
+    def trim(self) -> None:
+        """Cut the file to its rows, as a sealed segment's and a cleanly closed log's are."""
+        self._opened()
+        self._release()
+        self.disk.open(self.path).truncate(self._count * self.row.size)
+
+    def close(self) -> None:
+        """Let go of the file as it is; the next question opens it again."""
+        self._release()
+
+    def sync(self) -> None:
+        self.disk.open(self.path).sync()
+
+    def move(self, path: Path) -> None:
+        """Follow a file that is renamed."""
+        if self.disk.exists(self.path):
+            self.disk.rename(self.path, path)
+        self.path = path
+
+    def remove(self) -> None:
+        self._release()
+        self.disk.remove(self.path)
+
+
+class OffsetIndex(Index):
+    """Rows of (offset, position): the batch that ends with the offset begins at the position."""
+
+    row = Struct(">ii")
+
+    def can_hold(self, offset: int) -> bool:
+        return 0 <= offset - self.base_offset <= MAX_RELATIVE_OFFSET
+
+    def append(self, offset: int, position: int) -> None:
+        """Rows that do not rise are our own mistake; Kafka refuses them too."""
+        assert not len(self) or offset > self[len(self) - 1][0], f"{self.path}: offset {offset} does not rise"
+        self._append(offset - self.base_offset, position)
+
+    def __getitem__(self, number: int) -> tuple[int, int]:
+        relative, position = self.row.unpack_from(self._opened(), number * self.row.size)
+        return self.base_offset + relative, position
+
+    @property
+    def last(self) -> tuple[int, int]:
+        return self[len(self) - 1] if len(self) else (self.base_offset, 0)
+
+    def position_for(self, offset: int) -> int:
+        """A position from which on the batch with the offset can be found."""
+        found = bisect_right(range(len(self)), offset, key=lambda number: self[number][0])
+        return self[found - 1][1] if found else 0
+
+    def truncate(self, offset: int) -> None:
+        """Keep the rows below the offset."""
+        self._keep(bisect_left(range(len(self)), offset, key=lambda number: self[number][0]))
+
+    def check(self, log_size: int) -> None:
+        """Raise CorruptIndex unless the rows rise and point into a log of that size."""
+        previous = (self.base_offset - 1, -1)
+        for number in range(len(self)):
+            row = self[number]
+            if row[0] <= previous[0] or not previous[1] < row[1] < log_size:
+                raise CorruptIndex(f"{self.path}: row {number} is offset {row[0]} at {row[1]}, after {previous}")
+            previous = row
+
+
+class TimeIndex(Index):
+    """Rows of (timestamp, offset): no batch up to the one that ends with the offset has a later timestamp."""
+
+    row = Struct(">qi")
+
+    NOTHING = -1
+    """Kafka's "no timestamp", also of an index without rows."""
+
+    @property
+    def is_full(self) -> bool:
+        """One row is left for the moment at which the segment is sealed."""
+        return len(self) >= self.max_rows - 1
+
+    def append_if_later(self, timestamp: int, offset: int) -> None:
+        last_timestamp, last_offset = self.last
+        assert not len(self) or (offset >= last_offset and timestamp >= last_timestamp), f"{self.path}: does not rise"
+        if timestamp > last_timestamp:
+            self._append(timestamp, offset - self.base_offset)
+
+    def __getitem__(self, number: int) -> tuple[int, int]:
+        timestamp, relative = self.row.unpack_from(self._opened(), number * self.row.size)
+        return timestamp, self.base_offset + relative
+
+    @property
+    def last(self) -> tuple[int, int]:
+        return self[len(self) - 1] if len(self) else (self.NOTHING, self.base_offset)
+
+    def offset_for(self, timestamp: int) -> int:
+        """An offset up to which no batch is later than the timestamp."""
+        found = bisect_right(range(len(self)), timestamp, key=lambda number: self[number][0])
+        return self[found - 1][1] if found else self.base_offset
+
+    def truncate(self, offset: int) -> None:
+        """Keep the rows below the offset."""
+        self._keep(bisect_left(range(len(self)), offset, key=lambda number: self[number][1]))
+
+    def check(self) -> None:
+        """Raise CorruptIndex unless the rows rise."""
+        previous = (self.NOTHING - 1, self.base_offset - 1)
+        for number in range(len(self)):
+            row = self[number]
+            if row[0] <= previous[0] or row[1] < previous[1]:
+                raise CorruptIndex(f"{self.path}: row {number} is offset {row[1]} at time {row[0]}, after {previous}")
+            previous = row

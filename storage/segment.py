@@ -1,0 +1,286 @@
+"""One segment of a log: a file of record batches, and the indexes that find places in it.
+
+The segment's name is the offset at which it begins. Batches are opaque: their headers are read, their bytes never.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from barnabas.protocol.batches import HEADER_BYTES, NO_TIMESTAMP, Batch, batch_at
+from barnabas.protocol.errors import MalformedFrame
+from barnabas.protocol.record import read_records
+from barnabas.storage.disk import Disk
+from barnabas.storage.file_slice import FileSlice
+from barnabas.storage.index import CorruptIndex, OffsetIndex, TimeIndex
+
+__all__ = ["SUFFIXES", "CorruptSegment", "Place", "Segment", "file_name"]
+
+SUFFIXES = (".log", ".index", ".timeindex", ".txnindex")
+
+SCAN_BYTES = 16 * 1024
+"""What is read at once while looking for a batch between two rows of the index."""
+
+
+def file_name(offset: int, suffix: str) -> str:
+    return f"{offset:020d}{suffix}"
+
+
+class CorruptSegment(Exception):  # noqa: N818 - a state of the file
+    """The bytes at a position of a segment are no batch."""
+
+    def __init__(self, path: Path, position: int, why: str) -> None:
+        super().__init__(f"{path} holds no batch at byte {position}: {why}")
+        self.position = position
+
+
+class Place(NamedTuple):
+    """Where a batch is, and what its header says."""
+
+    batch: Batch
+    position: int
+
+    @property
+    def end(self) -> int:
+        return self.position + self.batch.size
+
+
+class Segment:
+    """The files of one segment. `size` and the offsets are kept here; the indexes open when they are asked."""
+
+    def __init__(
+        self,
+        disk: Disk,
+        directory: Path,
+        base_offset: int,
+        *,
+        index_max_bytes: int,
+        index_interval_bytes: int,
+        created_ms: int,
+        suffix: str = "",
+    ) -> None:
+        self.disk = disk
+        self.directory = directory
+        self.base_offset = base_offset
+        self.created_ms = created_ms
+        self.suffix = suffix
+        self.index_interval_bytes = index_interval_bytes
+        self.file = disk.open(self.path(".log"))
+        self.size = self.file.size()
+        self.offset_index = OffsetIndex(disk, self.path(".index"), base_offset, index_max_bytes)
+        self.time_index = TimeIndex(disk, self.path(".timeindex"), base_offset, index_max_bytes)
+        self._latest: tuple[int, int] | None = None
+        self._first_timestamp: int | None = None
+        self._bytes_since_row = 0
+
+    def path(self, suffix: str) -> Path:
+        return self.directory / (file_name(self.base_offset, suffix) + self.suffix)
+
+    def __repr__(self) -> str:
+        return f"Segment({self.path('.log').name}, {self.size} bytes)"
+
+    # Appending
+
+    def append(
+        self, batches: Sequence[Batch], last_offsets: Sequence[int], chunks: Sequence[bytes | memoryview]
+    ) -> int:
+        """Write batches at the end, and return where. `last_offsets` are theirs as stamped; `chunks` are their bytes.
+
+        If writing fails, the file is as it was before and nothing has been indexed.
+        """
+        position = start = self.size
+        try:
+            self.file.write(start, chunks)
+        except OSError:
+            self._cut_file(start)
+            raise
+        for batch, last_offset in zip(batches, last_offsets, strict=True):
+            self._note(batch, last_offset, position)
+            position += batch.size
+        self.size = position
+        return start
+
+    def _cut_file(self, size: int) -> None:
+        """Bytes behind `size` were never acknowledged; if even cutting fails, they are overwritten or recovered from."""
+        try:
+            self.file.truncate(size)
+        except OSError:
+            return
+
+    def _note(self, batch: Batch, last_offset: int, position: int) -> None:
+        """Keep what the header of a batch at that position adds to the indexes."""
+        if batch.max_timestamp > self.latest[0]:
+            self._latest = (batch.max_timestamp, last_offset)
+        if self._first_timestamp is None:
+            self._first_timestamp = batch.max_timestamp
+        if self._bytes_since_row > self.index_interval_bytes:
+            self.offset_index.append(last_offset, position)
+            self.time_index.append_if_later(*self.latest)
+            self._bytes_since_row = 0
+        self._bytes_since_row += batch.size
+
+    # Times
+
+    @property
+    def latest(self) -> tuple[int, int]:
+        """The highest timestamp so far, and the last offset of the batch that has it; -1 without any.
+
+        Until something is appended, an opened segment trusts its time index, whose last row was written for this when
+        the segment was sealed or closed.
+        """
+        if self._latest is None:
+            self._latest = self.time_index.last
+        return self._latest
+
+    @property
+    def first_timestamp(self) -> int | None:
+        """The highest timestamp of the first batch, from which rolling by time counts; None without a batch."""
+        if self._first_timestamp is None and self.size:
+            place = self.first_place(0)
+            self._first_timestamp = place.batch.max_timestamp if place else None
+        return self._first_timestamp
+
+    @property
+    def largest_timestamp(self) -> int:
+        """What retention by time counts from: the records', or if they have none, the file's."""
+        timestamp = self.latest[0]
+        return timestamp if timestamp >= 0 else self.disk.modified_ms(self.path(".log"))
+
+    def waited_ms(self, now_ms: int, timestamp: int) -> int:
+        """How long the segment has been filling, by its records' times if they have any, or else by the clock."""
+        first = self.first_timestamp
+        return timestamp - first if first is not None and first >= 0 else now_ms - self.created_ms
+
+    # Finding
+
+    def places(self, position: int = 0) -> Iterator[Place]:
+        """The batches from a position on, by their headers alone."""
+        while position < self.size:
+            place = self._place_at(position)
+            yield place
+            position = place.end
+
+    def _place_at(self, position: int) -> Place:
+        head = self.file.read(position, HEADER_BYTES)
+        try:
+            batch = Batch(head) if len(head) == HEADER_BYTES and head[16] == 2 else self._legacy_batch(position)
+        except MalformedFrame as error:
+            raise CorruptSegment(self.path(".log"), position, str(error)) from None
+        if position + batch.size > self.size:
+            raise CorruptSegment(self.path(".log"), position, f"a batch of {batch.size} bytes ends behind the file")
+        return Place(batch, position)
+
+    def _legacy_batch(self, position: int) -> Batch:
+        """A message of an old format is read as a whole: its header alone does not tell what a batch has to."""
+        head = self.file.read(position, 12)
+        length = int.from_bytes(head[8:12], "big", signed=True) if len(head) == 12 else -1
+        if not 0 <= length <= self.size - position:
+            raise MalformedFrame(f"a batch of length {length}")
+        batch = batch_at(self.file.read(position, 12 + length))
+        if batch is None:
+            raise MalformedFrame("a batch ends early")
+        return batch
+
+    def first_place(self, position: int) -> Place | None:
+        return next(self.places(position), None)
+
+    def find(self, offset: int) -> Place | None:
+        """The first batch whose last offset is not below `offset`: the one that holds it, if it is there."""
+        for place in self.places(self.offset_index.position_for(offset)):
+            if place.batch.last_offset >= offset:
+                return place
+        return None
+
+    def read_next_offset(self) -> int:
+        """The offset behind the last batch, found from the last row of the index on."""
+        following = self.base_offset
+        for place in self.places(self.offset_index.last[1]):
+            following = place.batch.next_offset
+        return following
+
+    def slice(self, place: Place, max_bytes: int, end_position: int) -> FileSlice:
+        """Bytes from a batch on, `max_bytes` at most, and none behind `end_position`."""
+        length = min(end_position - place.position, max_bytes)
+        return FileSlice(self.file, place.position, max(length, 0))
+
+    def find_timestamp(self, timestamp: int, first_offset: int) -> tuple[int, int, int] | None:
+        """The first record from `first_offset` on that is not earlier than `timestamp`: its time, offset, and the epoch
+        of the leader that appended it. Only the batch that holds it is decoded."""
+        start = max(self.time_index.offset_for(timestamp), first_offset)
+        for place in self.places(self.offset_index.position_for(start)):
+            if place.batch.max_timestamp >= timestamp and place.batch.last_offset >= first_offset:
+                batch = batch_at(self.file.read(place.position, place.batch.size))
+                assert batch is not None
+                for record in read_records(batch):
+                    if record.timestamp >= timestamp and record.offset >= first_offset:
+                        return record.timestamp, record.offset, batch.partition_leader_epoch
+        return None
+
+    # Ending
+
+    def seal(self) -> None:
+        """Nothing more will be appended: the time index gets its last row, and both lose the space they do not need."""
+        self.time_index.append_if_later(*self.latest)
+        self.offset_index.trim()
+        self.time_index.trim()
+
+    def sync(self) -> None:
+        self.file.sync()
+        self.offset_index.sync()
+        self.time_index.sync()
+
+    def close(self) -> None:
+        """Cleanly: as if sealed, so that the next one to open this finds nothing to mend."""
+        self.seal()
+        self.offset_index.close()
+        self.time_index.close()
+
+    def truncate(self, offset: int) -> int:
+        """Drop all batches that hold `offset` or a later one, and return how many bytes went."""
+        place = self.find(offset)
+        self.offset_index.truncate(offset)
+        self.time_index.truncate(offset)
+        if place is None:
+            return 0
+        removed = self.size - place.position
+        self.file.truncate(place.position)
+        self.size = place.position
+        self._bytes_since_row = 0
+        self._first_timestamp = None
+        self._latest = self._read_latest()
+        return removed
+
+    def _read_latest(self) -> tuple[int, int]:
+        """The highest timestamp, from the last row of the time index on."""
+        latest = self.time_index.last
+        for place in self.places(self.offset_index.position_for(latest[1])):
+            if place.batch.max_timestamp > latest[0]:
+                latest = (place.batch.max_timestamp, place.batch.last_offset)
+        return latest if latest[0] >= 0 else (NO_TIMESTAMP, self.base_offset)
+
+    def check_indexes(self) -> None:
+        """Raise CorruptIndex if an index is missing or cannot belong to this log."""
+        for index in (self.offset_index, self.time_index):
+            if not self.disk.exists(index.path):
+                raise CorruptIndex(f"{index.path} is missing")
+        self.offset_index.check(self.size)
+        self.time_index.check()
+
+    def rename(self, suffix: str) -> None:
+        """Give all files of the segment another ending, as `.deleted` or `.swap`; open slices do not notice."""
+        old = [self.path(ending) for ending in (".log", ".txnindex")]
+        self.suffix = suffix
+        for path, ending in zip(old, (".log", ".txnindex"), strict=True):
+            if self.disk.exists(path):
+                self.disk.rename(path, self.path(ending))
+        self.offset_index.move(self.path(".index"))
+        self.time_index.move(self.path(".timeindex"))
+
+    def remove(self) -> None:
+        """Delete the files. Whoever still holds a slice keeps the log's bytes until it lets go."""
+        self.offset_index.remove()
+        self.time_index.remove()
+        self.disk.remove(self.path(".txnindex"))
+        self.disk.remove(self.path(".log"))
