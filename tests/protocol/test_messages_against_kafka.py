@@ -33,7 +33,7 @@ def kafkas_name(name: str) -> str:
 
 @pytest.mark.parametrize(("cls", "version"), CASES, ids=lambda value: getattr(value, "__name__", f"v{value}"))
 def test_kafka_reads_what_we_write(message_oracle: MessageOracle, cls: type[Data], version: int) -> None:
-    @examples(15, 2_000)
+    @examples(15, 500)
     @given(message=messages(cls, version, unknown_tags=True))
     def check(message: Data) -> None:
         data = encode(message, version)
