@@ -1,1 +1,1 @@
-"""Bytes at rest: one partition's log in Kafka's own file layout, and the directory of all logs. Pure and synchronous."""
+"""Bytes at rest: a partition's log in Kafka's own file layout, and the directory of all logs. Pure and synchronous."""

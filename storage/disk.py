@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
-__all__ = ["DiskLocked", "Disk", "File", "Lock", "SystemDisk"]
+__all__ = ["Disk", "DiskLocked", "File", "Lock", "SystemDisk"]
 
 # A vector of buffers for one call: the system takes no more than IOV_MAX of them.
 _MOST_CHUNKS = 1024
@@ -231,7 +231,7 @@ class SystemDisk(Disk):
         return path.stat().st_mtime_ns // 1_000_000
 
     def names(self, directory: Path) -> list[str]:
-        return sorted(os.listdir(directory))
+        return sorted(path.name for path in directory.iterdir())
 
     def is_directory(self, path: Path) -> bool:
         return path.is_dir()

@@ -103,7 +103,7 @@ class Segment:
         return start
 
     def _cut_file(self, size: int) -> None:
-        """Bytes behind `size` were never acknowledged; if even cutting fails, they are overwritten or recovered from."""
+        """Bytes behind `size` were not acknowledged: if even cutting fails, they are overwritten or recovered from."""
         try:
             self.file.truncate(size)
         except OSError:

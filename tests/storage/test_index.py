@@ -142,9 +142,6 @@ def test_rows_that_no_log_can_have_are_corrupt(place: Place, rows: list[tuple[in
 
 
 def test_a_full_disk_is_an_error_when_the_index_grows_and_not_a_signal_later(place: Place) -> None:
-    class Full(Exception):
-        pass
-
     index = filled(offset_index(place), 512)
     file = place.disk.open(index.path)
 
