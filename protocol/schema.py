@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from inspect import get_annotations
 from operator import attrgetter
+from re import fullmatch
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias, TypeVar, dataclass_transform
 
 __all__ = [
@@ -74,13 +75,10 @@ class Uuid(bytes):
 
     @classmethod
     def parse(cls, text: str) -> Uuid:
-        try:
-            value = urlsafe_b64decode(text + "==")
-        except ValueError:
-            value = b""
-        if len(value) != 16:
-            raise ValueError(f"{text!r} is no Kafka uuid, which is 22 letters of URL-safe base64")
-        return cls(value)
+        """The reverse of str, which like Kafka takes padding as well."""
+        if not fullmatch("[A-Za-z0-9_-]{22}(==)?", text):
+            raise ValueError(f"{text[:100]!r} is no Kafka uuid, which is 22 letters of URL-safe base64")
+        return cls(urlsafe_b64decode(text[:22] + "=="))
 
 
 Uuid.ZERO = Uuid()

@@ -130,7 +130,15 @@ def test_uuids_print_and_parse_as_kafkas() -> None:
     with pytest.raises(ValueError, match="16 bytes, not 3"):
         Uuid(b"abc")
     assert str(Uuid.ZERO) == "AAAAAAAAAAAAAAAAAAAAAA"
-    for text in ("", "short", "not base64 at all!!!!!", "AAECAwQFBgcICQoLDA0ODwAA"):
+    assert Uuid.parse(str(TOPIC_ID) + "==") == TOPIC_ID
+    for text in (
+        "",
+        "short",
+        "not base64 at all!!!!!",
+        "AAECAwQFBgcICQoLDA0ODwAA",
+        "AAECAwQFBgcICQoLDA0OD+",
+        "x" * 22 + "=",
+    ):
         with pytest.raises(ValueError, match="no Kafka uuid"):
             Uuid.parse(text)
 
