@@ -107,7 +107,7 @@ class Index:
     def sync(self) -> None:
         self.disk.open(self.path).sync()
 
-    def move(self, path: Path) -> None:
+    def rename(self, path: Path) -> None:
         """Follow a file that is renamed."""
         if self.disk.exists(self.path):
             self.disk.rename(self.path, path)

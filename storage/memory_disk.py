@@ -35,12 +35,17 @@ class MemoryFile(File):
 
     def write(self, position: int, chunks: Sequence[bytes | bytearray | memoryview]) -> None:
         data = b"".join(chunks)
-        self._lengthen(position)
+        if position == len(self._data):
+            self._data += data
+            return
+        self._lengthen(position + len(data))
         self._data[position : position + len(data)] = data
 
     def truncate(self, size: int) -> None:
         self._lengthen(size)
-        del self._data[size:]
+        if size < len(self._data):
+            # Not in place: a mapping may still be held by whoever had the file before and is gone without closing it.
+            self._data = self._data[:size]
 
     def map(self, size: int) -> memoryview:
         self._lengthen(size)
@@ -51,7 +56,7 @@ class MemoryFile(File):
 
     def _lengthen(self, size: int) -> None:
         if size > len(self._data):
-            self._data += bytes(size - len(self._data))
+            self._data = self._data + bytes(size - len(self._data))
 
 
 class MemoryLock(Lock):

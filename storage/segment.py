@@ -15,6 +15,7 @@ from barnabas.protocol.record import read_records
 from barnabas.storage.disk import Disk
 from barnabas.storage.file_slice import FileSlice
 from barnabas.storage.index import CorruptIndex, OffsetIndex, TimeIndex
+from barnabas.storage.transaction_index import TransactionIndex
 
 __all__ = ["SUFFIXES", "CorruptSegment", "Place", "Segment", "file_name"]
 
@@ -71,6 +72,7 @@ class Segment:
         self.size = self.file.size()
         self.offset_index = OffsetIndex(disk, self.path(".index"), base_offset, index_max_bytes)
         self.time_index = TimeIndex(disk, self.path(".timeindex"), base_offset, index_max_bytes)
+        self.transaction_index = TransactionIndex(disk, self.path(".txnindex"), base_offset)
         self._latest: tuple[int, int] | None = None
         self._first_timestamp: int | None = None
         self._bytes_since_row = 0
@@ -97,7 +99,7 @@ class Segment:
             self._cut_file(start)
             raise
         for batch, last_offset in zip(batches, last_offsets, strict=True):
-            self._note(batch, last_offset, position)
+            self.note(batch, last_offset, position)
             position += batch.size
         self.size = position
         return start
@@ -109,7 +111,7 @@ class Segment:
         except OSError:
             return
 
-    def _note(self, batch: Batch, last_offset: int, position: int) -> None:
+    def note(self, batch: Batch, last_offset: int, position: int) -> None:
         """Keep what the header of a batch at that position adds to the indexes."""
         if batch.max_timestamp > self.latest[0]:
             self._latest = (batch.max_timestamp, last_offset)
@@ -120,6 +122,15 @@ class Segment:
             self.time_index.append_if_later(*self.latest)
             self._bytes_since_row = 0
         self._bytes_since_row += batch.size
+
+    def forget_indexes(self) -> None:
+        """Empty the indexes, to be filled again by `note`, batch for batch from the first."""
+        self.offset_index.clear()
+        self.time_index.clear()
+        self.transaction_index.reset()
+        self._latest = (NO_TIMESTAMP, self.base_offset)
+        self._first_timestamp = None
+        self._bytes_since_row = 0
 
     # Times
 
@@ -186,6 +197,14 @@ class Segment:
     def first_place(self, position: int) -> Place | None:
         return next(self.places(position), None)
 
+    def whole(self, place: Place) -> Batch:
+        """The batch with its records, where its header is not enough: a control batch says in them what it is."""
+        if not place.batch.control:
+            return place.batch
+        batch = batch_at(self.file.read(place.position, place.batch.size))
+        assert batch is not None
+        return batch
+
     def find(self, offset: int) -> Place | None:
         """The first batch whose last offset is not below `offset`: the one that holds it, if it is there."""
         for place in self.places(self.offset_index.position_for(offset)):
@@ -230,18 +249,21 @@ class Segment:
         self.file.sync()
         self.offset_index.sync()
         self.time_index.sync()
+        self.transaction_index.sync()
 
     def close(self) -> None:
         """Cleanly: as if sealed, so that the next one to open this finds nothing to mend."""
         self.seal()
         self.offset_index.close()
         self.time_index.close()
+        self.transaction_index.close()
 
     def truncate(self, offset: int) -> int:
         """Drop all batches that hold `offset` or a later one, and return how many bytes went."""
         place = self.find(offset)
         self.offset_index.truncate(offset)
         self.time_index.truncate(offset)
+        self.transaction_index.truncate_to(offset)
         if place is None:
             return 0
         removed = self.size - place.position
@@ -267,20 +289,20 @@ class Segment:
                 raise CorruptIndex(f"{index.path} is missing")
         self.offset_index.check(self.size)
         self.time_index.check()
+        self.transaction_index.check()
 
     def rename(self, suffix: str) -> None:
         """Give all files of the segment another ending, as `.deleted` or `.swap`; open slices do not notice."""
-        old = [self.path(ending) for ending in (".log", ".txnindex")]
+        log = self.path(".log")
         self.suffix = suffix
-        for path, ending in zip(old, (".log", ".txnindex"), strict=True):
-            if self.disk.exists(path):
-                self.disk.rename(path, self.path(ending))
-        self.offset_index.move(self.path(".index"))
-        self.time_index.move(self.path(".timeindex"))
+        self.disk.rename(log, self.path(".log"))
+        self.offset_index.rename(self.path(".index"))
+        self.time_index.rename(self.path(".timeindex"))
+        self.transaction_index.rename(self.path(".txnindex"))
 
     def remove(self) -> None:
         """Delete the files. Whoever still holds a slice keeps the log's bytes until it lets go."""
         self.offset_index.remove()
         self.time_index.remove()
-        self.disk.remove(self.path(".txnindex"))
+        self.transaction_index.delete()
         self.disk.remove(self.path(".log"))

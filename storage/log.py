@@ -1,0 +1,414 @@
+"""The log of one partition: segments, one after the other, and what is known of producers and leaders.
+
+Batches come in with their headers checked (protocol/batch_rules.py) and are appended as they are; the leader only
+stamps their offsets and its epoch. Nothing here waits or knows of other replicas: who may read up to where is told to
+`read`, and what is to be synced or deleted is handed to whoever has a thread for it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from pathlib import Path
+from struct import Struct
+from typing import NamedTuple
+
+from barnabas.protocol.batches import (
+    NO_TIMESTAMP,
+    Batch,
+    TimestampType,
+    iterate_batches,
+    set_max_timestamp,
+)
+from barnabas.protocol.errors import ErrorCode, KafkaError, MalformedFrame
+from barnabas.protocol.varint import Bytes
+from barnabas.storage.disk import Disk, File
+from barnabas.storage.file_slice import FileSlice
+from barnabas.storage.leader_epochs import LeaderEpochs
+from barnabas.storage.producer_state import AppendOrigin, ProducerState
+from barnabas.storage.segment import Segment
+from barnabas.storage.topic_config import TopicConfig
+from barnabas.storage.transaction_index import AbortedTransaction
+
+__all__ = ["Appended", "FoundOffset", "Log", "Unsynced"]
+
+# What a leader decides of a batch, and the length that stands between.
+_STAMP = Struct(">qii")
+
+
+class Appended(NamedTuple):
+    first_offset: int
+    last_offset: int
+    append_time_ms: int
+    """The time that the broker gave the records; -1 where they keep their own."""
+    duplicate: bool = False
+    """The batch was there already, at these offsets, and was not appended again."""
+
+
+class FoundOffset(NamedTuple):
+    timestamp: int
+    offset: int
+    leader_epoch: int
+
+
+class Unsynced(NamedTuple):
+    """What to sync, in any thread, before the log may be told that it is safe up to `offset`."""
+
+    files: list[File]
+    indexes: list[Segment]
+    directory: Path
+    disk: Disk
+    offset: int
+
+    def sync(self) -> None:
+        for file in self.files:
+            file.sync()
+        for segment in self.indexes:
+            segment.sync()
+        self.disk.sync_directory(self.directory)
+
+
+class Log:
+    """One partition's log, opened by loading.py.
+
+    start_offset     the first offset that may be read: records below may still lie in the first segment
+    end_offset       the offset that the next record gets
+    recovery_point   below it everything is synced, so that a crash cannot have touched it
+    """
+
+    def __init__(
+        self,
+        disk: Disk,
+        directory: Path,
+        config: TopicConfig,
+        *,
+        segments: list[Segment],
+        producers: ProducerState,
+        epochs: LeaderEpochs,
+        start_offset: int,
+        end_offset: int,
+        recovery_point: int,
+    ) -> None:
+        self.disk = disk
+        self.directory = directory
+        self.config = config
+        self.segments = segments
+        self.producers = producers
+        self.epochs = epochs
+        self.start_offset = start_offset
+        self.end_offset = end_offset
+        self.recovery_point = recovery_point
+        self.roll_jitter_ms = 0
+        self.removed: list[Segment] = []
+        """Segments that are no part of the log any more and are named `.deleted`; somebody has to `remove` them."""
+        self._unsynced_snapshots: list[File] = []
+
+    @property
+    def active(self) -> Segment:
+        return self.segments[-1]
+
+    @property
+    def size(self) -> int:
+        return sum(segment.size for segment in self.segments)
+
+    def __repr__(self) -> str:
+        return f"Log({self.directory.name}, {self.start_offset} to {self.end_offset}, {len(self.segments)} segments)"
+
+    # Appending
+
+    def append_as_leader(
+        self,
+        batches: Sequence[Batch],
+        leader_epoch: int,
+        now_ms: int,
+        *,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+        transaction_version: int | None = None,
+    ) -> Appended:
+        """Give the batches the next offsets and append them, all or none."""
+        append_time_ms = NO_TIMESTAMP
+        if self.config.message_timestamp_type == "LogAppendTime":
+            append_time_ms = now_ms
+            batches = [_with_append_time(batch, now_ms) for batch in batches]
+        duplicate = self.producers.check_all(batches, origin, transaction_version)
+        if duplicate is not None:
+            return Appended(duplicate.base_offset, duplicate.last_offset, duplicate.timestamp, duplicate=True)
+        chunks: list[bytes | memoryview] = []
+        offset = self.end_offset
+        for batch in batches:
+            batch.base_offset = offset
+            batch.partition_leader_epoch = leader_epoch
+            offset = batch.next_offset
+            start = batch.position + _STAMP.size
+            chunks += (
+                _STAMP.pack(batch.base_offset, batch.length, leader_epoch),
+                memoryview(batch.buffer)[start : batch.end],
+            )
+        first_offset = self.end_offset
+        self._append(batches, chunks, now_ms)
+        return Appended(first_offset, self.end_offset - 1, append_time_ms)
+
+    def append_as_follower(self, records: Bytes, now_ms: int) -> Appended | None:
+        """Append what the leader sent, with the offsets and epochs that it gave; None if that is no whole batch.
+
+        What follows the last whole batch is left alone. Offsets may leave gaps and never go back.
+        """
+        found = iterate_batches(records)
+        batches: list[Batch] = []
+        following = self.end_offset
+        for batch in found:
+            try:
+                batch.check()
+            except MalformedFrame as error:
+                raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from None
+            if batch.base_offset < following:
+                raise KafkaError(
+                    ErrorCode.OFFSET_OUT_OF_RANGE,
+                    f"{self.directory.name} expects offset {following} or a later one, not {batch.base_offset}",
+                )
+            following = batch.next_offset
+            batches.append(batch)
+        if not batches:
+            return None
+        self.producers.check_all(batches, AppendOrigin.REPLICATION)
+        self._append(batches, [memoryview(records)[: found.position]], now_ms)
+        return Appended(batches[0].base_offset, self.end_offset - 1, NO_TIMESTAMP)
+
+    def _append(self, batches: Sequence[Batch], chunks: Sequence[bytes | memoryview], now_ms: int) -> None:
+        size = sum(batch.size for batch in batches)
+        if size > self.config.roll_bytes:
+            raise KafkaError(
+                ErrorCode.RECORD_LIST_TOO_LARGE,
+                f"{size} bytes of records exceed the segment size of {self.config.roll_bytes} bytes",
+            )
+        before = self.end_offset
+        try:
+            self._begin_epochs(batches)
+            segment = self._segment_for(batches, size, now_ms)
+            segment.append(batches, [batch.last_offset for batch in batches], chunks)
+        except OSError as error:
+            raise self._failed("append", error) from error
+        self.end_offset = batches[-1].next_offset
+        try:
+            for batch in batches:
+                self._apply(segment, batch)
+        except OSError as error:
+            # Only the transaction index can fail here. Without its entry an aborted transaction would be read.
+            self.truncate_to(before, now_ms)
+            raise self._failed("append", error) from error
+
+    def _begin_epochs(self, batches: Sequence[Batch]) -> None:
+        """Note where an epoch begins before its first record is there: an entry too many does no harm."""
+        for batch in batches:
+            if batch.magic >= 2 and batch.partition_leader_epoch >= 0:
+                self.epochs.assign(batch.partition_leader_epoch, batch.base_offset)
+        if self.epochs.dirty:
+            self.epochs.save(self.disk, self.directory)
+
+    def _apply(self, segment: Segment, batch: Batch) -> None:
+        completed = self.producers.completion(batch)
+        if completed is not None and completed.aborted:
+            segment.transaction_index.append(
+                AbortedTransaction(
+                    completed.producer_id,
+                    completed.first_offset,
+                    completed.last_offset,
+                    completed.last_stable_offset,
+                )
+            )
+        self.producers.apply(batch)
+
+    def _failed(self, what: str, error: OSError) -> KafkaError:
+        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.directory}: {what} failed: {error.strerror or error}")
+
+    # Segments
+
+    def _segment_for(self, batches: Sequence[Batch], size: int, now_ms: int) -> Segment:
+        """The active segment, or a new one where that is full, too old, or cannot count so far."""
+        active = self.active
+        latest = max(batch.max_timestamp for batch in batches)
+        if (
+            active.size > self.config.roll_bytes - size
+            or (active.size and active.waited_ms(now_ms, latest) > self.config.roll_ms - self.roll_jitter_ms)
+            or active.offset_index.is_full
+            or active.time_index.is_full
+            or not active.offset_index.can_hold(batches[-1].last_offset)
+        ):
+            self.roll(now_ms, batches[0].base_offset)
+        return self.active
+
+    def roll(self, now_ms: int, base_offset: int | None = None) -> None:
+        """Seal the active segment and begin another one, at the end of the log or behind it."""
+        base_offset = max(self.end_offset, base_offset or 0)
+        active = self.active
+        if active.base_offset == base_offset:
+            # It is empty, and full all the same: its indexes are too small, or its base is too far away.
+            self.segments.pop()
+            active.remove()
+        else:
+            active.seal()
+            self.producers.end_offset = base_offset
+            snapshot = self.producers.take_snapshot(sync=False)
+            if snapshot is not None:
+                self._unsynced_snapshots.append(snapshot)
+        self.segments.append(self.new_segment(base_offset, now_ms))
+
+    def new_segment(self, base_offset: int, now_ms: int) -> Segment:
+        return Segment(
+            self.disk,
+            self.directory,
+            base_offset,
+            index_max_bytes=self.config.segment_index_bytes,
+            index_interval_bytes=self.config.index_interval_bytes,
+            created_ms=now_ms,
+        )
+
+    def segment_number(self, offset: int) -> int:
+        """Of the segment that would hold the offset."""
+        found = bisect_right(self.segments, offset, key=lambda segment: segment.base_offset)
+        return max(found - 1, 0)
+
+    def delete_segments(self, segments: Sequence[Segment]) -> None:
+        """Take segments out of the log. Their files are renamed and wait in `removed`."""
+        for segment in segments:
+            self.segments.remove(segment)
+            segment.rename(".deleted")
+            self.producers.snapshots.delete(segment.base_offset)
+            self.removed.append(segment)
+
+    # Reading
+
+    def read(
+        self, offset: int, max_bytes: int, *, end_offset: int | None = None, at_least_one: bool = True
+    ) -> FileSlice:
+        """Batches from the one that holds `offset` on, of one segment, without touching them.
+
+        `end_offset` is up to where this reader may see: the high watermark, the last stable offset, or the log's end.
+        """
+        if not self.start_offset <= offset <= self.end_offset:
+            raise KafkaError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"{self.directory.name} has offsets {self.start_offset} to {self.end_offset}, not {offset}",
+            )
+        bound = self.end_offset if end_offset is None else min(end_offset, self.end_offset)
+        if offset < bound:
+            for number in range(self.segment_number(offset), len(self.segments)):
+                segment = self.segments[number]
+                place = segment.find(offset)
+                if place is not None:
+                    limit = max(max_bytes, place.batch.size) if at_least_one else max_bytes
+                    return segment.slice(place, limit, self._end_position(number, bound))
+        return FileSlice(self.active.file, self.active.size, 0)
+
+    def _end_position(self, number: int, bound: int) -> int:
+        """Where in a segment the batches end that lie wholly below the bound."""
+        segment = self.segments[number]
+        following = self.segments[number + 1].base_offset if number + 1 < len(self.segments) else self.end_offset
+        if bound >= following:
+            return segment.size
+        place = segment.find(bound)
+        return place.position if place is not None else segment.size
+
+    def aborted_transactions(self, offset: int, upper_bound_offset: int) -> list[AbortedTransaction]:
+        """Those that overlap the offsets, for a reader that wants only what is committed."""
+        found: list[AbortedTransaction] = []
+        for segment in self.segments[self.segment_number(offset) :]:
+            some = segment.transaction_index.collect(offset, upper_bound_offset)
+            found += some.found
+            if some.complete:
+                break
+        return found
+
+    def find_timestamp(self, timestamp: int) -> FoundOffset | None:
+        """The first record that is not earlier."""
+        for segment in self.segments:
+            if segment.latest[0] >= timestamp:
+                found = segment.find_timestamp(timestamp, self.start_offset)
+                if found is not None:
+                    return FoundOffset(*found)
+        return None
+
+    def find_latest_timestamp(self) -> FoundOffset | None:
+        """The first of the records with the highest timestamp."""
+        highest = max(segment.latest[0] for segment in self.segments)
+        return self.find_timestamp(highest) if highest > NO_TIMESTAMP else None
+
+    # Cutting
+
+    def truncate_to(self, offset: int, now_ms: int) -> bool:
+        """Drop every record from `offset` on, and say whether there were any."""
+        if offset >= self.end_offset:
+            return False
+        if offset < self.segments[0].base_offset:
+            self.truncate_fully_and_start_at(offset, now_ms)
+            return True
+        self.delete_segments([segment for segment in self.segments[1:] if segment.base_offset > offset])
+        self.active.truncate(offset)
+        self.end_offset = offset
+        self.start_offset = min(self.start_offset, offset)
+        self.recovery_point = min(self.recovery_point, offset)
+        self.epochs.truncate_from_end(offset)
+        self.epochs.save(self.disk, self.directory)
+        self.reload_producers(now_ms)
+        return True
+
+    def truncate_fully_and_start_at(self, offset: int, now_ms: int) -> None:
+        """Drop everything; the next record gets `offset`."""
+        self.delete_segments(list(self.segments))
+        self.segments.append(self.new_segment(offset, now_ms))
+        self.start_offset = self.end_offset = offset
+        self.recovery_point = min(self.recovery_point, offset)
+        self.epochs.clear()
+        self.epochs.save(self.disk, self.directory)
+        self.producers.truncate_fully_and_start_at(offset)
+
+    def advance_start(self, offset: int) -> bool:
+        """Records below `offset` may be read no more; whole segments of them become due for deletion."""
+        if offset > self.end_offset:
+            raise KafkaError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"{self.directory.name} ends at offset {self.end_offset}, before {offset}",
+            )
+        if offset <= self.start_offset:
+            return False
+        self.start_offset = offset
+        if self.epochs.truncate_from_start(offset):
+            self.epochs.save(self.disk, self.directory)
+        self.producers.on_log_start_offset_increased(offset)
+        return True
+
+    def reload_producers(self, now_ms: int) -> None:
+        """What is known of producers, from the newest snapshot and the log behind it."""
+        self.producers.truncate_and_reload(self.start_offset, self.end_offset, now_ms)
+        begin = self.producers.end_offset
+        for segment in self.segments[self.segment_number(begin) :]:
+            for place in segment.places(segment.offset_index.position_for(begin)):
+                if place.batch.last_offset >= begin:
+                    self.producers.apply(segment.whole(place))
+        self.producers.end_offset = self.end_offset
+
+    # Syncing and closing
+
+    def unsynced(self) -> Unsynced:
+        """Everything behind the recovery point. Tell `synced` when it has been synced."""
+        first = self.segment_number(self.recovery_point)
+        snapshots, self._unsynced_snapshots = self._unsynced_snapshots, []
+        return Unsynced(snapshots, self.segments[first:], self.directory, self.disk, self.end_offset)
+
+    def synced(self, offset: int) -> None:
+        self.recovery_point = max(self.recovery_point, min(offset, self.end_offset))
+
+    def close(self) -> None:
+        """Cleanly: synced, and so that the next one to open it reads no batch."""
+        self.producers.take_snapshot()
+        for segment in self.segments:
+            segment.close()
+        work = self.unsynced()
+        work.sync()
+        self.synced(work.offset)
+
+
+def _with_append_time(batch: Batch, now_ms: int) -> Batch:
+    stamped = bytearray(memoryview(batch.buffer)[batch.position : batch.end])
+    set_max_timestamp(stamped, 0, TimestampType.LOG_APPEND_TIME, now_ms)
+    return Batch(stamped)
