@@ -1,0 +1,177 @@
+"""A log directory over starts and stops, and beside a Kafka."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from barnabas.protocol.schema import Uuid
+from barnabas.storage.disk import DiskLocked, SystemDisk
+from barnabas.storage.log_directory import LogDirectory, TopicPartition, UnknownDirectory, parse_directory
+from barnabas.storage.memory_disk import MemoryDisk
+from barnabas.storage.meta_properties import MetaProperties
+from tests.kafka.broker import KafkaBroker
+
+from .conftest import Place
+from .test_log import CONFIG, NOW, append, everything
+
+TOPIC_ID = Uuid(range(16))
+ORDERS, CLICKS = TopicPartition("orders", 0), TopicPartition("clicks-2026", 3)
+
+
+def opened(place: Place, lines: list[str] | None = None) -> LogDirectory:
+    report = lines.append if lines is not None else [].append
+    return LogDirectory(place.disk, place.directory / "data", holder="pid 1", report=report)
+
+
+def test_a_clean_stop_is_a_clean_start(place: Place) -> None:
+    directory = opened(place)
+    assert directory.is_empty
+    directory.format(MetaProperties.fresh("cluster", 1, Uuid(range(1, 17))))
+    log = directory.create(ORDERS, TOPIC_ID, CONFIG, NOW)
+    for number in range(10):
+        append(log, b"v%d" % number)
+    log.advance_start(4)
+    directory.close({ORDERS: 9}, broker_epoch=77)
+
+    again = opened(place)
+    assert not again.is_empty
+    assert (again.was_clean, again.previous_broker_epoch) == (True, 77)
+    assert again.meta == directory.meta
+    assert again.high_watermarks == {ORDERS: 9}
+    assert list(again.waiting) == [ORDERS]
+    loaded = again.load(ORDERS, CONFIG, NOW)
+    assert (loaded.start_offset, loaded.end_offset, loaded.recovery_point) == (4, 10, 10)
+    assert again.topic_ids == {ORDERS: TOPIC_ID}
+    assert everything(loaded) == {number: b"v%d" % number for number in range(4, 10)}
+    again.abandon()
+    assert not opened(place).was_clean
+
+
+def test_after_a_crash_the_log_is_read_from_its_checkpoint_on(place: Place) -> None:
+    directory = opened(place)
+    log = directory.create(ORDERS, TOPIC_ID, CONFIG, NOW)
+    append(log, b"a")
+    work = log.unsynced()
+    work.sync()
+    log.synced(work.offset)
+    directory.write_checkpoints({ORDERS: 1})
+    append(log, b"b")
+    log.active.file.write(log.active.size, [b"torn"])
+    directory.abandon()
+    lines: list[str] = []
+    again = opened(place, lines)
+    assert everything(again.load(ORDERS, CONFIG, NOW)) == {0: b"a", 1: b"b"}
+    assert len(lines) == 1
+    assert "4 bytes from byte" in lines[0]
+
+
+def test_two_owners_are_told_apart(place: Place) -> None:
+    directory = opened(place)
+    with pytest.raises(DiskLocked, match="held by"):
+        opened(place)
+    directory.abandon()
+    opened(place).abandon()
+
+
+def test_a_partition_that_was_not_loaded_keeps_its_checkpoints(place: Place) -> None:
+    directory = opened(place)
+    for partition in (ORDERS, CLICKS):
+        append(directory.create(partition, TOPIC_ID, CONFIG, NOW), b"a")
+    directory.close({ORDERS: 1, CLICKS: 1})
+    second = opened(place)
+    second.load(ORDERS, CONFIG, NOW)
+    second.close({ORDERS: 1})
+    third = opened(place)
+    assert third.was_clean
+    assert third.high_watermarks == {ORDERS: 1, CLICKS: 1}
+    assert third.load(CLICKS, CONFIG, NOW).recovery_point == 1
+
+
+def test_no_marker_while_a_crash_has_not_been_looked_into(place: Place) -> None:
+    directory = opened(place)
+    append(directory.create(ORDERS, TOPIC_ID, CONFIG, NOW), b"a")
+    directory.abandon()
+    opened(place).close({})
+    assert not opened(place).was_clean
+
+
+def test_deleted_and_stray_partitions_go_out_of_the_way(place: Place) -> None:
+    directory = opened(place)
+    for partition in (ORDERS, CLICKS):
+        append(directory.create(partition, TOPIC_ID, CONFIG, NOW), b"a")
+    doomed = directory.delete(ORDERS, "0a1b")
+    aside = directory.set_aside(CLICKS, "0a1b")
+    assert (doomed.name, aside.name) == ("orders-0.0a1b-delete", "clicks-2026-3.0a1b-stray")
+    assert not directory.logs
+    directory.create(ORDERS, TOPIC_ID, CONFIG, NOW)
+    directory.close({ORDERS: 0})
+    again = opened(place)
+    assert (again.doomed, again.others, list(again.waiting)) == ([doomed], [aside], [ORDERS])
+    place.disk.remove_tree(doomed)
+    assert not place.disk.exists(doomed)
+    again.abandon()
+
+
+def test_the_longest_topic_can_be_deleted(tmp_path: Path) -> None:
+    directory = LogDirectory(SystemDisk(), tmp_path / "data", holder="", report=[].append)
+    longest = TopicPartition("t" * 249, 12)
+    directory.create(longest, TOPIC_ID, CONFIG, NOW)
+    path = directory.delete(longest, "f" * 32)
+    assert len(path.name) == 255
+    assert parse_directory(path) == (TopicPartition("t" * 212, 12), "delete")
+    directory.abandon()
+
+
+@pytest.mark.parametrize("name", ["photos", "-0", "orders-", "orders-x", "orders-0.-delete", ".x-1-delete"])
+def test_what_is_no_partition_is_refused_with_what_to_do(place: Place, name: str) -> None:
+    place.disk.make_directory(place.directory / "data" / name)
+    with pytest.raises(UnknownDirectory, match="move it elsewhere"):
+        opened(place)
+
+
+def test_a_checkpoint_that_cannot_be_read_costs_work_and_not_data(place: Place) -> None:
+    directory = opened(place)
+    append(directory.create(ORDERS, TOPIC_ID, CONFIG, NOW), b"a")
+    directory.close({ORDERS: 1})
+    place.disk.replace_file(directory.path / "recovery-point-offset-checkpoint", b"nonsense")
+    lines: list[str] = []
+    again = opened(place, lines)
+    assert everything(again.load(ORDERS, CONFIG, NOW)) == {0: b"a"}
+    assert len(lines) == 1
+    assert "it is not used" in lines[0]
+    again.abandon()
+
+
+@pytest.mark.java
+@pytest.mark.slow
+def test_kafka_and_we_take_turns_with_one_directory(kafka_classpath: str) -> None:
+    """Kafka makes it, we open and close all of it, Kafka starts on it again."""
+    with KafkaBroker(kafka_classpath) as broker:
+        broker.stop()
+        lines: list[str] = []
+        directory = LogDirectory(SystemDisk(), broker.data_directory, holder="pid 1", report=lines.append)
+        assert directory.was_clean
+        assert directory.meta is not None
+        assert (directory.meta.cluster_id, directory.meta.node_id) == (broker.cluster_id, broker.node_id)
+        log = directory.create(ORDERS, TOPIC_ID, CONFIG, NOW)
+        append(log, b"a")
+        directory.delete(ORDERS, "0" * 32)
+        directory.close({})
+        broker.start()
+        broker.stop()
+        assert "orrupt" not in broker.log_file.read_text()
+        assert lines == []
+        with pytest.raises(DiskLocked):
+            broker.start()
+            LogDirectory(SystemDisk(), broker.data_directory, holder="pid 1", report=lines.append)
+        broker.stop()
+
+
+def test_the_memory_disk_has_locks_too() -> None:
+    disk = MemoryDisk()
+    first = LogDirectory(disk, Path("/data"), holder="pid 7", report=[].append)
+    with pytest.raises(DiskLocked, match="held by pid 7"):
+        LogDirectory(disk, Path("/data"), holder="pid 8", report=[].append)
+    first.abandon()
