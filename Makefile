@@ -4,6 +4,7 @@
 # make fuzz        a million hostile inputs
 # make generate    the message files again, from Kafka's published jars
 # make bench-protocol   the codec beside kio, in one run
+# make bench-storage    the log beside bare loops over the same bytes
 # make golden      records anew what real clients and a real Kafka say to each other
 
 PYTHON ?= python3
@@ -11,7 +12,7 @@ VENV = .venv
 BIN = $(VENV)/bin
 KAFKA_JARS = .cache/kafka-4.3.1
 
-.PHONY: test quick thorough fuzz check kafka generate bench-protocol golden clean
+.PHONY: test quick thorough fuzz check kafka generate bench-protocol bench-storage golden clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -52,6 +53,9 @@ golden: $(VENV)/installed kafka
 
 bench-protocol: $(VENV)/installed
 	$(BIN)/python bench/protocol.py
+
+bench-storage: $(VENV)/installed
+	$(BIN)/python bench/storage.py
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

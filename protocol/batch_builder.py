@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from barnabas.protocol import checksum
 from barnabas.protocol.batches import (
     ATTRIBUTES_AT,
     CRC_AT,
@@ -201,8 +202,6 @@ def _assemble(
             record_count,
         )
     )
-    from crc32c import crc32c  # as in Batch.compute_crc
-
-    checksum = crc32c(body, crc32c(header[ATTRIBUTES_AT:]))
-    header[CRC_AT:ATTRIBUTES_AT] = checksum.to_bytes(4, "big")
+    crc = checksum.crc32c(body, checksum.crc32c(header[ATTRIBUTES_AT:]))
+    header[CRC_AT:ATTRIBUTES_AT] = crc.to_bytes(4, "big")
     return b"".join((header, body))

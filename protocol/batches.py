@@ -12,6 +12,7 @@ import struct
 from enum import IntEnum
 from typing import NoReturn
 
+from barnabas.protocol import checksum
 from barnabas.protocol.compression import Compression
 from barnabas.protocol.errors import MalformedFrame
 from barnabas.protocol.varint import Bytes
@@ -202,10 +203,7 @@ class Batch:
 
     def compute_crc(self) -> int:
         """The checksum that the bytes should have."""
-        # Imported at first use, because crc32c's own look-up of its version takes longer than all of this package.
-        from crc32c import crc32c
-
-        return crc32c(self._bytes_from(ATTRIBUTES_AT))
+        return checksum.crc32c(self._bytes_from(ATTRIBUTES_AT))
 
     def crc_matches(self) -> bool:
         return self.compute_crc() == self.crc

@@ -168,7 +168,7 @@ class SystemFile(File):
 
     def write(self, position: int, chunks: Sequence[bytes | bytearray | memoryview]) -> None:
         for start in range(0, len(chunks), _MOST_CHUNKS):
-            part = chunks[start : start + _MOST_CHUNKS]
+            part = chunks if len(chunks) <= _MOST_CHUNKS else chunks[start : start + _MOST_CHUNKS]
             length = sum(map(len, part))
             written = os.pwritev(self._descriptor, part, position)
             # A disk that becomes full takes a part, and says why only to who asks again.

@@ -35,6 +35,8 @@ class Index:
         self.max_rows = max_bytes // self.row.size
         self._map: memoryview | None = None
         self._count = 0
+        self._last: tuple[int, int] | None = None
+        """The last row, so that an append need not read it."""
 
     def __len__(self) -> int:
         self._opened()
@@ -42,7 +44,7 @@ class Index:
 
     @property
     def is_full(self) -> bool:
-        return len(self) >= self.max_rows
+        return (len(self) if self._map is None else self._count) >= self.max_rows
 
     def _opened(self) -> memoryview:
         if self._map is not None:
@@ -61,7 +63,7 @@ class Index:
         return bytes(self._map[start : start + self.row.size])
 
     def _append(self, *values: int) -> None:
-        view = self._opened()
+        view = self._map if self._map is not None else self._opened()
         if (self._count + 1) * self.row.size > len(view):
             view = self._grow(len(view))
         self.row.pack_into(view, self._count * self.row.size, *values)
@@ -87,12 +89,14 @@ class Index:
         if start < end:
             view[start:end] = bytes(end - start)
         self._count = count
+        self._last = None
 
     def clear(self) -> None:
         """No rows, whatever was in the file; also for one that is corrupt."""
         self._release()
         self.disk.open(self.path).truncate(0)
         self._count = 0
+        self._last = None
 
     def trim(self) -> None:
         """Cut the file to its rows, as a sealed segment's and a cleanly closed log's are."""
@@ -128,8 +132,9 @@ class OffsetIndex(Index):
 
     def append(self, offset: int, position: int) -> None:
         """Rows that do not rise are our own mistake; Kafka refuses them too."""
-        assert not len(self) or offset > self[len(self) - 1][0], f"{self.path}: offset {offset} does not rise"
+        assert offset > self.last[0] or not self._count, f"{self.path}: offset {offset} does not rise"
         self._append(offset - self.base_offset, position)
+        self._last = (offset, position)
 
     def __getitem__(self, number: int) -> tuple[int, int]:
         relative, position = self.row.unpack_from(self._opened(), number * self.row.size)
@@ -137,7 +142,9 @@ class OffsetIndex(Index):
 
     @property
     def last(self) -> tuple[int, int]:
-        return self[len(self) - 1] if len(self) else (self.base_offset, 0)
+        if self._last is None:
+            self._last = self[len(self) - 1] if len(self) else (self.base_offset, 0)
+        return self._last
 
     def position_for(self, offset: int) -> int:
         """A position from which on the batch with the offset can be found."""
@@ -169,13 +176,14 @@ class TimeIndex(Index):
     @property
     def is_full(self) -> bool:
         """One row is left for the moment at which the segment is sealed."""
-        return len(self) >= self.max_rows - 1
+        return (len(self) if self._map is None else self._count) >= self.max_rows - 1
 
     def append_if_later(self, timestamp: int, offset: int) -> None:
         last_timestamp, last_offset = self.last
-        assert not len(self) or (offset >= last_offset and timestamp >= last_timestamp), f"{self.path}: does not rise"
+        assert not self._count or (offset >= last_offset and timestamp >= last_timestamp), f"{self.path}: does not rise"
         if timestamp > last_timestamp:
             self._append(timestamp, offset - self.base_offset)
+            self._last = (timestamp, offset)
 
     def __getitem__(self, number: int) -> tuple[int, int]:
         timestamp, relative = self.row.unpack_from(self._opened(), number * self.row.size)
@@ -183,7 +191,9 @@ class TimeIndex(Index):
 
     @property
     def last(self) -> tuple[int, int]:
-        return self[len(self) - 1] if len(self) else (self.NOTHING, self.base_offset)
+        if self._last is None:
+            self._last = self[len(self) - 1] if len(self) else (self.NOTHING, self.base_offset)
+        return self._last
 
     def offset_for(self, timestamp: int) -> int:
         """An offset up to which no batch is later than the timestamp."""

@@ -91,17 +91,23 @@ class Log:
     ) -> None:
         self.disk = disk
         self.directory = directory
-        self.config = config
+        self.configure(config)
         self.segments = segments
         self.producers = producers
         self.epochs = epochs
         self.start_offset = start_offset
         self.end_offset = end_offset
         self.recovery_point = recovery_point
-        self.roll_jitter_ms = 0
         self.removed: list[Segment] = []
         """Segments that are no part of the log any more and are named `.deleted`; somebody has to `remove` them."""
         self._unsynced_snapshots: list[File] = []
+
+    def configure(self, config: TopicConfig, roll_jitter_ms: int = 0) -> None:
+        """Also later, when the topic's configuration changes: it holds for the segments to come."""
+        self.config = config
+        self._roll_bytes = config.roll_bytes
+        self._roll_ms = config.roll_ms - roll_jitter_ms
+        self._gives_append_time = config.message_timestamp_type == "LogAppendTime"
 
     @property
     def active(self) -> Segment:
@@ -127,7 +133,7 @@ class Log:
     ) -> Appended:
         """Give the batches the next offsets and append them, all or none."""
         append_time_ms = NO_TIMESTAMP
-        if self.config.message_timestamp_type == "LogAppendTime":
+        if self._gives_append_time:
             append_time_ms = now_ms
             batches = [_with_append_time(batch, now_ms) for batch in batches]
         duplicate = self.producers.check_all(batches, origin, transaction_version)
@@ -175,11 +181,11 @@ class Log:
         return Appended(batches[0].base_offset, self.end_offset - 1, NO_TIMESTAMP)
 
     def _append(self, batches: Sequence[Batch], chunks: Sequence[bytes | memoryview], now_ms: int) -> None:
-        size = sum(batch.size for batch in batches)
-        if size > self.config.roll_bytes:
+        size = sum([batch.size for batch in batches])
+        if size > self._roll_bytes:
             raise KafkaError(
                 ErrorCode.RECORD_LIST_TOO_LARGE,
-                f"{size} bytes of records exceed the segment size of {self.config.roll_bytes} bytes",
+                f"{size} bytes of records exceed the segment size of {self._roll_bytes} bytes",
             )
         before = self.end_offset
         try:
@@ -191,7 +197,9 @@ class Log:
         self.end_offset = batches[-1].next_offset
         try:
             for batch in batches:
-                self._apply(segment, batch)
+                if batch.producer_id >= 0:
+                    self._apply(segment, batch)
+            self.producers.end_offset = self.end_offset
         except OSError as error:
             # Only the transaction index can fail here. Without its entry an aborted transaction would be read.
             self.truncate_to(before, now_ms)
@@ -199,8 +207,9 @@ class Log:
 
     def _begin_epochs(self, batches: Sequence[Batch]) -> None:
         """Note where an epoch begins before its first record is there: an entry too many does no harm."""
+        latest = self.epochs.latest_epoch
         for batch in batches:
-            if batch.magic >= 2 and batch.partition_leader_epoch >= 0:
+            if batch.partition_leader_epoch != latest and batch.partition_leader_epoch >= 0:
                 self.epochs.assign(batch.partition_leader_epoch, batch.base_offset)
         if self.epochs.dirty:
             self.epochs.save(self.disk, self.directory)
@@ -225,17 +234,11 @@ class Log:
 
     def _segment_for(self, batches: Sequence[Batch], size: int, now_ms: int) -> Segment:
         """The active segment, or a new one where that is full, too old, or cannot count so far."""
-        active = self.active
-        latest = max(batch.max_timestamp for batch in batches)
-        if (
-            active.size > self.config.roll_bytes - size
-            or (active.size and active.waited_ms(now_ms, latest) > self.config.roll_ms - self.roll_jitter_ms)
-            or active.offset_index.is_full
-            or active.time_index.is_full
-            or not active.offset_index.can_hold(batches[-1].last_offset)
-        ):
+        latest = max([batch.max_timestamp for batch in batches])
+        last_offset = batches[-1].last_offset
+        if not self.segments[-1].has_room(size, last_offset, latest, now_ms, self._roll_bytes, self._roll_ms):
             self.roll(now_ms, batches[0].base_offset)
-        return self.active
+        return self.segments[-1]
 
     def roll(self, now_ms: int, base_offset: int | None = None) -> None:
         """Seal the active segment and begin another one, at the end of the log or behind it."""

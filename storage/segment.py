@@ -14,7 +14,7 @@ from barnabas.protocol.errors import MalformedFrame
 from barnabas.protocol.record import read_records
 from barnabas.storage.disk import Disk
 from barnabas.storage.file_slice import FileSlice
-from barnabas.storage.index import CorruptIndex, OffsetIndex, TimeIndex
+from barnabas.storage.index import MAX_RELATIVE_OFFSET, CorruptIndex, OffsetIndex, TimeIndex
 from barnabas.storage.transaction_index import TransactionIndex
 
 __all__ = ["SUFFIXES", "CorruptSegment", "Place", "Segment", "file_name"]
@@ -85,6 +85,18 @@ class Segment:
 
     # Appending
 
+    def has_room(
+        self, size: int, last_offset: int, latest_timestamp: int, now_ms: int, roll_bytes: int, roll_ms: int
+    ) -> bool:
+        """Whether batches of that size, up to that offset and time, still belong here and not into another segment."""
+        return (
+            self.size + size <= roll_bytes
+            and not (self.size and self.waited_ms(now_ms, latest_timestamp) > roll_ms)
+            and not self.offset_index.is_full
+            and not self.time_index.is_full
+            and last_offset - self.base_offset <= MAX_RELATIVE_OFFSET
+        )
+
     def append(
         self, batches: Sequence[Batch], last_offsets: Sequence[int], chunks: Sequence[bytes | memoryview]
     ) -> int:
@@ -113,13 +125,14 @@ class Segment:
 
     def note(self, batch: Batch, last_offset: int, position: int) -> None:
         """Keep what the header of a batch at that position adds to the indexes."""
-        if batch.max_timestamp > self.latest[0]:
-            self._latest = (batch.max_timestamp, last_offset)
+        latest = self._latest if self._latest is not None else self.latest
+        if batch.max_timestamp > latest[0]:
+            self._latest = latest = (batch.max_timestamp, last_offset)
         if self._first_timestamp is None:
             self._first_timestamp = batch.max_timestamp
         if self._bytes_since_row > self.index_interval_bytes:
             self.offset_index.append(last_offset, position)
-            self.time_index.append_if_later(*self.latest)
+            self.time_index.append_if_later(*latest)
             self._bytes_since_row = 0
         self._bytes_since_row += batch.size
 
@@ -161,7 +174,7 @@ class Segment:
 
     def waited_ms(self, now_ms: int, timestamp: int) -> int:
         """How long the segment has been filling, by its records' times if they have any, or else by the clock."""
-        first = self.first_timestamp
+        first = self._first_timestamp if self._first_timestamp is not None else self.first_timestamp
         return timestamp - first if first is not None and first >= 0 else now_ms - self.created_ms
 
     # Finding

@@ -1,0 +1,203 @@
+"""What the log costs over what it cannot do without: `make bench-storage`.
+
+Every row sets a figure of the log beside a bare figure from the same run, in alternating rounds; only the ratios mean
+anything on a shared machine. Data lies in a temporary directory of the system's disk.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from crc32c import crc32c
+
+from barnabas.protocol.batch_builder import build_batch
+from barnabas.protocol.batches import HEADER, Batch
+from barnabas.protocol.record import Record
+from barnabas.protocol.schema import Uuid
+from barnabas.storage.disk import SystemDisk
+from barnabas.storage.loading import open_log
+from barnabas.storage.log import Log
+from barnabas.storage.log_directory import LogDirectory, TopicPartition
+from barnabas.storage.topic_config import TopicConfig
+
+NOW = 1_700_000_000_000
+CONFIG = TopicConfig.load({})
+ROUNDS = 7
+APPENDS_A_ROUND = 1_500
+MEBIBYTE = 1 << 20
+
+
+def batch_of(bytes_: int) -> bytes:
+    return build_batch([Record(value=bytes(bytes_ - 80), timestamp=NOW)])
+
+
+def fresh_log(directory: Path) -> Log:
+    return open_log(SystemDisk(), directory, CONFIG, now_ms=NOW, clean=True)
+
+
+def alternating(one: Callable[[], float], other: Callable[[], float], rounds: int = ROUNDS) -> tuple[float, float]:
+    """The best of each, in rounds that take turns."""
+    both = [(one(), other()) for _ in range(rounds)]
+    return min(first for first, _ in both), min(second for _, second in both)
+
+
+def bench_append(root: Path) -> None:
+    """Appending checked batches, beside a loop that reads the header, takes the checksum and writes."""
+    for size in (1_024, 16 * 1_024):
+        data = batch_of(size)
+        log = fresh_log(root / f"append-{size}")
+        descriptor = os.open(root / f"bare-{size}", os.O_RDWR | os.O_CREAT)
+
+        def ours(data: bytes = data, log: Log = log) -> float:
+            began = time.perf_counter()
+            for _ in range(APPENDS_A_ROUND):
+                batch = Batch(data)
+                batch.check()
+                log.append_as_leader([batch], 0, NOW)
+            return (time.perf_counter() - began) / APPENDS_A_ROUND
+
+        def bare(data: bytes = data, descriptor: int = descriptor) -> float:
+            position = os.fstat(descriptor).st_size
+            view = memoryview(data)
+            began = time.perf_counter()
+            for _ in range(APPENDS_A_ROUND):
+                header = HEADER.unpack_from(data)
+                if crc32c(view[21:]) != header[4]:
+                    raise ValueError("crc")
+                os.pwrite(descriptor, data, position)
+                position += len(data)
+            return (time.perf_counter() - began) / APPENDS_A_ROUND
+
+        our_s, bare_s = alternating(ours, bare)
+        os.close(descriptor)
+        row(f"append, batches of {size // 1024} KiB", our_s * 1e6, bare_s * 1e6, "µs", bare_s / our_s)
+
+
+def bench_read(root: Path) -> None:
+    """Finding 1 MiB at the first and at the last offset of a small and of a large log; no byte of it is read."""
+    for name, segments in (("100 MiB", 1), ("20 GiB, sparse", 20)):
+        log = sparse_log(root / f"read-{segments}", segments)
+
+        def reading(offset: int, log: Log = log) -> float:
+            began = time.perf_counter()
+            for _ in range(2_000):
+                if not len(log.read(offset, MEBIBYTE)):
+                    raise ValueError("nothing read")
+            return (time.perf_counter() - began) / 2_000
+
+        first_s, last_s = alternating(partial(reading, 0), partial(reading, log.end_offset - 64))
+        row(f"read 1 MiB of {name}: first and last offset", first_s * 1e6, last_s * 1e6, "µs", last_s / first_s)
+
+
+def sparse_log(directory: Path, segments: int) -> Log:
+    """Segments with 64 batches at each end, as the index tells, and a hole between."""
+    log = fresh_log(directory)
+    bytes_ = 100 * MEBIBYTE if segments == 1 else 1024 * MEBIBYTE - 4 * MEBIBYTE
+    data = batch_of(16 * 1_024)
+    for number in range(segments):
+        if number:
+            log.roll(NOW)
+        for _ in range(64):
+            log.append_as_leader([Batch(data)], 0, NOW)
+        segment = log.active
+        segment.size = bytes_
+        segment.file.truncate(bytes_)
+        segment._bytes_since_row = CONFIG.index_interval_bytes + 1
+        for _ in range(64):
+            log.append_as_leader([Batch(data)], 0, NOW)
+    return log
+
+
+def bench_reopen(root: Path) -> None:
+    """Opening a directory of a thousand partitions that was closed cleanly, beside listing and reading its files."""
+    path = root / "reopen"
+    disk = SystemDisk()
+    directory = LogDirectory(disk, path, holder="bench", report=print)
+    data = batch_of(1_024)
+    for number in range(1_000):
+        log = directory.create(TopicPartition("orders", number), Uuid(range(16)), CONFIG, NOW)
+        for _ in range(3):
+            log.append_as_leader([Batch(data)], 0, NOW)
+    directory.close({})
+
+    def ours() -> float:
+        began = time.perf_counter()
+        opened = LogDirectory(disk, path, holder="bench", report=print)
+        for partition in list(opened.waiting):
+            opened.load(partition, CONFIG, NOW)
+        took = time.perf_counter() - began
+        opened.close({})
+        return took
+
+    def bare() -> float:
+        began = time.perf_counter()
+        for partition in path.iterdir():
+            if partition.is_dir():
+                for file in partition.iterdir():
+                    file.read_bytes()
+        return time.perf_counter() - began
+
+    our_s, bare_s = alternating(ours, bare, rounds=3)
+    row("reopen 1,000 partitions after a clean stop", our_s * 1e3, bare_s * 1e3, "ms", bare_s / our_s)
+
+
+def bench_recovery(root: Path) -> None:
+    """Recovering a log after a crash, beside taking the checksum of the same bytes."""
+    directory = root / "recovery"
+    log = fresh_log(directory)
+    data = batch_of(16 * 1_024)
+    for _ in range(16_000):
+        log.append_as_leader([Batch(data)], 0, NOW)
+    size = log.size
+    content = log.active.file.read(0, size)
+
+    def ours() -> float:
+        began = time.perf_counter()
+        again = open_log(SystemDisk(), directory, CONFIG, now_ms=NOW, clean=False)
+        took = time.perf_counter() - began
+        if again.end_offset != log.end_offset:
+            raise ValueError("not recovered")
+        return took
+
+    def bare() -> float:
+        began = time.perf_counter()
+        crc32c(content)
+        return time.perf_counter() - began
+
+    our_s, bare_s = alternating(ours, bare, rounds=5)
+    row(
+        f"recover {size // MEBIBYTE} MiB in batches of 16 KiB",
+        size / our_s / MEBIBYTE,
+        size / bare_s / MEBIBYTE,
+        "MiB/s",
+        bare_s / our_s,
+    )
+
+
+def row(name: str, ours: float, bare: float, unit: str, ratio: float) -> None:
+    print(f"| {name} | {ours:,.1f} | {bare:,.1f} | {unit} | {ratio:.2f} |", flush=True)
+
+
+BENCHES = [bench_append, bench_read, bench_reopen, bench_recovery]
+
+
+def main() -> None:
+    root = Path(tempfile.mkdtemp(prefix="barnabas-bench-"))
+    print(f"CPython {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores\n")
+    print("| what | ours | bare | unit | bare / ours |\n|---|---|---|---|---|")
+    try:
+        for bench in BENCHES:
+            bench(root)
+    finally:
+        shutil.rmtree(root)
+
+
+if __name__ == "__main__":
+    main()
