@@ -20,8 +20,12 @@ TOPIC_ID = Uuid(range(16))
 ORDERS, CLICKS = TopicPartition("orders", 0), TopicPartition("clicks-2026", 3)
 
 
+def unheard(_line: str) -> None:
+    """For tests in which nothing is reported."""
+
+
 def opened(place: Place, lines: list[str] | None = None) -> LogDirectory:
-    report = lines.append if lines is not None else [].append
+    report = lines.append if lines is not None else unheard
     return LogDirectory(place.disk, place.directory / "data", holder="pid 1", report=report)
 
 
@@ -115,7 +119,7 @@ def test_deleted_and_stray_partitions_go_out_of_the_way(place: Place) -> None:
 
 
 def test_the_longest_topic_can_be_deleted(tmp_path: Path) -> None:
-    directory = LogDirectory(SystemDisk(), tmp_path / "data", holder="", report=[].append)
+    directory = LogDirectory(SystemDisk(), tmp_path / "data", holder="", report=unheard)
     longest = TopicPartition("t" * 249, 12)
     directory.create(longest, TOPIC_ID, CONFIG, NOW)
     path = directory.delete(longest, "f" * 32)
@@ -171,7 +175,7 @@ def test_kafka_and_we_take_turns_with_one_directory(kafka_classpath: str) -> Non
 
 def test_the_memory_disk_has_locks_too() -> None:
     disk = MemoryDisk()
-    first = LogDirectory(disk, Path("/data"), holder="pid 7", report=[].append)
+    first = LogDirectory(disk, Path("/data"), holder="pid 7", report=unheard)
     with pytest.raises(DiskLocked, match="held by pid 7"):
-        LogDirectory(disk, Path("/data"), holder="pid 8", report=[].append)
+        LogDirectory(disk, Path("/data"), holder="pid 8", report=unheard)
     first.abandon()
