@@ -12,7 +12,7 @@ from typing import NamedTuple
 from barnabas.protocol.batches import HEADER_BYTES, NO_TIMESTAMP, Batch, batch_at
 from barnabas.protocol.errors import MalformedFrame
 from barnabas.protocol.record import read_records
-from barnabas.storage.disk import Disk
+from barnabas.storage.disk import Disk, File
 from barnabas.storage.file_slice import FileSlice
 from barnabas.storage.index import MAX_RELATIVE_OFFSET, CorruptIndex, OffsetIndex, TimeIndex
 from barnabas.storage.transaction_index import TransactionIndex
@@ -68,14 +68,22 @@ class Segment:
         self.created_ms = created_ms
         self.suffix = suffix
         self.index_interval_bytes = index_interval_bytes
-        self.file = disk.open(self.path(".log"))
-        self.size = self.file.size()
+        self._file: File | None = None
+        log = self.path(".log")
+        self.size = disk.size(log) if disk.exists(log) else self.file.size()
         self.offset_index = OffsetIndex(disk, self.path(".index"), base_offset, index_max_bytes)
         self.time_index = TimeIndex(disk, self.path(".timeindex"), base_offset, index_max_bytes)
         self.transaction_index = TransactionIndex(disk, self.path(".txnindex"), base_offset)
         self._latest: tuple[int, int] | None = None
         self._first_timestamp: int | None = None
         self._bytes_since_row = 0
+
+    @property
+    def file(self) -> File:
+        """Opened when it is first needed: of most segments, a start needs the size alone."""
+        if self._file is None:
+            self._file = self.disk.open(self.path(".log"))
+        return self._file
 
     def path(self, suffix: str) -> Path:
         return self.directory / (file_name(self.base_offset, suffix) + self.suffix)

@@ -183,10 +183,10 @@ def test_a_failed_append_leaves_the_segment_as_it_was(place: Place) -> None:
         raise OSError(28, "No space left on device")
 
     file = segment.file
-    segment.file = HalfWriting(file, half)  # type: ignore[assignment]
+    segment._file = HalfWriting(file, half)  # type: ignore[assignment]
     with pytest.raises(OSError, match="No space"):
         segment.append([Batch(data)], [Batch(data).last_offset], [data])
-    segment.file = file
+    segment._file = file
     assert (segment.size, file.size()) == (len(b"".join(made)),) * 2
     assert segment.read_next_offset() == BASE + 4
     segment.append([Batch(data)], [Batch(data).last_offset], [data])
