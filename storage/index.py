@@ -8,6 +8,8 @@ first comes after some bytes of log), so that the rows of a file that was left b
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from struct import Struct
 
@@ -62,6 +64,13 @@ class Index:
         start = number * self.row.size
         return bytes(self._map[start : start + self.row.size])
 
+    def make_room(self, rows: int) -> None:
+        """So that so many more rows, or as many as there may be, do not ask the disk for anything."""
+        view = self._map if self._map is not None else self._opened()
+        due = min(self._count + rows, self.max_rows) * self.row.size
+        while due > len(view):
+            view = self._grow(len(view))
+
     def _append(self, *values: int) -> None:
         view = self._map if self._map is not None else self._opened()
         if (self._count + 1) * self.row.size > len(view):
@@ -74,7 +83,13 @@ class Index:
         grown = min(max(2 * size, FIRST_ALLOCATION_BYTES // self.row.size * self.row.size), limit)
         file = self.disk.open(self.path)
         self._release()
-        self._map = file.map(grown)
+        try:
+            self._map = file.map(grown)
+        except OSError:
+            # A part of the space may have been found, and the file may end within a row then.
+            with suppress(OSError):
+                file.truncate(size)
+            raise
         return self._map
 
     def _release(self) -> None:
@@ -148,8 +163,14 @@ class OffsetIndex(Index):
 
     def position_for(self, offset: int) -> int:
         """A position from which on the batch with the offset can be found."""
+        return next(self.positions_for(offset))
+
+    def positions_for(self, offset: int) -> Iterator[int]:
+        """That position, and those of the rows before it for whoever cannot trust it; the last one is 0."""
         found = bisect_right(range(len(self)), offset, key=lambda number: self[number][0])
-        return self[found - 1][1] if found else 0
+        for number in range(found - 1, -1, -1):
+            yield self[number][1]
+        yield 0
 
     def truncate(self, offset: int) -> None:
         """Keep the rows below the offset."""
@@ -197,8 +218,14 @@ class TimeIndex(Index):
 
     def offset_for(self, timestamp: int) -> int:
         """An offset up to which no batch is later than the timestamp."""
+        return next(self.rows_for(timestamp))[1]
+
+    def rows_for(self, timestamp: int) -> Iterator[tuple[int, int]]:
+        """The last row that is not later, and those before it for whoever cannot trust it; then that of no row."""
         found = bisect_right(range(len(self)), timestamp, key=lambda number: self[number][0])
-        return self[found - 1][1] if found else self.base_offset
+        for number in range(found - 1, -1, -1):
+            yield self[number]
+        yield self.NOTHING, self.base_offset
 
     def truncate(self, offset: int) -> None:
         """Keep the rows below the offset."""

@@ -8,15 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from barnabas.protocol.records.producer_snapshot import ProducerEntry
+from barnabas.storage.checkpoints import MalformedFile
 from barnabas.storage.disk import Disk
 from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.log import Log
-from barnabas.storage.producer_snapshots import ProducerSnapshots
+from barnabas.storage.producer_snapshots import CorruptSnapshot, ProducerSnapshots
 from barnabas.storage.producer_state import ProducerState
 from barnabas.storage.recovery import recover_segment
 from barnabas.storage.segment import SUFFIXES, CorruptSegment, Segment
 from barnabas.storage.topic_config import TopicConfig
-from barnabas.storage.transaction_index import CorruptTransactionIndex
+from barnabas.storage.transaction_index import AbortedTransaction, CorruptTransactionIndex
 
 __all__ = ["open_log"]
 
@@ -49,13 +51,22 @@ class _Loader:
     def __init__(
         self, disk: Disk, directory: Path, config: TopicConfig, now_ms: int, expiration_ms: int, report: Report
     ) -> None:
-        disk.make_directory(directory)
+        if not disk.exists(directory):
+            # Files that are safe in a directory that is not are lost with it.
+            disk.make_directory(directory)
+            disk.sync_directory(directory.parent)
         self.disk = disk
         self.directory = directory
         self.now_ms = now_ms
         self.report = report
         self._finish_swaps()
-        epochs = LeaderEpochs.load(disk, directory)
+        self.epochs_lost = False
+        try:
+            epochs = LeaderEpochs.load(disk, directory)
+        except MalformedFile as error:
+            report(f"{error.path}: {error.reason}; the epochs are read from the records again")
+            self.epochs_lost = True
+            epochs = LeaderEpochs()
         producers = ProducerState(ProducerSnapshots(disk, directory), expiration_ms)
         self.log = Log(
             disk,
@@ -90,19 +101,28 @@ class _Loader:
         and gives them their names last. So `.cleaned` is worthless, and `.swap` counts."""
         names = self.disk.names(self.directory)
         cleaned = [offset for name in names if (offset := _any_offset_of(name, ".cleaned")) is not None]
+        swaps = [(name, offset) for name in names if (offset := _any_offset_of(name, ".swap")) is not None]
+        worthless = [name for name, offset in swaps if cleaned and offset >= min(cleaned)]
+        for name in worthless:
+            self.disk.remove(self.directory / name)
+        if worthless:
+            # Before `.cleaned`, without which they would count.
+            self.disk.sync_directory(self.directory)
         for name in names:
-            offset = _any_offset_of(name, ".swap")
-            worthless = offset is not None and cleaned and offset >= min(cleaned)
-            if worthless or name.endswith((".cleaned", ".log.deleted")) or _is_deleted_index(name):
+            if name.endswith((".cleaned", ".log.deleted")) or _is_deleted_index(name):
                 self.disk.remove(self.directory / name)
-        swaps = [name for name in self.disk.names(self.directory) if name.endswith(".swap")]
-        if not swaps:
+        left = [name for name in self.disk.names(self.directory) if name.endswith(".swap")]
+        if not left:
             return
-        offsets = sorted({offset for name in swaps if (offset := _offset_of(name, ".log.swap")) is not None})
+        offsets = sorted({offset for name in left if (offset := _offset_of(name, ".log.swap")) is not None})
         if offsets:
             self._delete_replaced(offsets)
-        for name in swaps:
-            self.disk.rename(self.directory / name, self.directory / name.removesuffix(".swap"))
+            # Before the new ones have their names: an old one that came back would hold some offsets a second time.
+            self.disk.sync_directory(self.directory)
+        for name in sorted(self.disk.names(self.directory), key=lambda name: not name.endswith(".log.swap")):
+            # The logs first: as long as one has not got its name, indexes that have are taken for old ones.
+            if name.endswith(".swap"):
+                self.disk.rename(self.directory / name, self.directory / name.removesuffix(".swap"))
         self.disk.sync_directory(self.directory)
         self.report(f"{self.directory}: a compaction that was interrupted has been completed")
 
@@ -119,11 +139,15 @@ class _Loader:
         )
         end = last.read_next_offset()
         last.offset_index.close()
-        for name in self.disk.names(self.directory):
+        names = self.disk.names(self.directory)
+        for name in names:
             for suffix in SUFFIXES:
                 offset = _offset_of(name, suffix)
-                if offset is not None and offsets[0] <= offset < end:
+                if offset is not None and (offsets[0] <= offset < end or offset in offsets):
                     self.disk.remove(self.directory / name)
+                    if suffix == ".txnindex" and offset in offsets and f"{name}.swap" not in names:
+                        # It may be the new one's already. Without an index that is read, and gets it again.
+                        self.disk.remove(self.directory / f"{offset:020d}.index.swap")
 
     def _remove_orphans(self, names: list[str]) -> None:
         for name in names:
@@ -140,26 +164,98 @@ class _Loader:
         Behind the first torn segment that was not synced, nothing can be trusted at all."""
         log = self.log
         unsynced = len(log.segments) if recovery_point is None else log.segment_number(recovery_point)
+        # What a segment was sealed with may be younger than the sync that reached its end.
+        reread = unsynced if recovery_point is None else log.segment_number(recovery_point - 1)
         for number, segment in enumerate(list(log.segments)):
-            if number >= unsynced:
-                if self._recover(segment):
-                    rest = log.segments[number + 1 :]
-                    if rest:
-                        self.report(f"{self.directory}: {len(rest)} segments behind it are deleted")
-                    log.delete_segments(rest)
+            rest = log.segments[number + 1 :]
+            if number >= reread:
+                snapshot = self._snapshot_at(rest[0]) if rest else None
+                torn = self._recover(segment)
+                if torn or (number >= unsynced and rest and self._ends_early(segment, rest, snapshot)):
+                    self._cut_behind(segment, rest)
                     break
             elif not self._has_indexes(segment, names):
                 self.report(f"{segment.path('.log')}: an index is missing or corrupt and is built anew")
                 self._recover(segment)
+                # Nobody else will: it lies below the recovery point.
+                segment.sync()
+        if recovery_point is not None:
+            self._drop_empty_behind_gap(unsynced)
+
+    def _snapshot_at(self, segment: Segment) -> list[ProducerEntry] | None:
+        """What was known of producers where the segment begins, unless that is lost."""
+        snapshots = self.log.producers.snapshots
+        if segment.base_offset not in snapshots.offsets:
+            return None
+        try:
+            return snapshots.read(segment.base_offset)
+        except CorruptSnapshot:
+            return None
+
+    def _ends_early(self, segment: Segment, rest: list[Segment], snapshot: list[ProducerEntry] | None) -> bool:
+        """A power cut may take whole batches from the end of one segment, and leave the next. If it took those of a
+        producer that numbers them, which the snapshot taken between the two tells, what follows has to go: they
+        would be sent again, behind their successors. Else a gap is left alone: compaction leaves gaps too, and where
+        it does the snapshot may know producers whose last batch is gone."""
+        end = segment.read_next_offset()
+        known = [entry for entry in snapshot or [] if entry.last_offset >= end]
+        if end >= rest[0].base_offset or self.log.config.compact or not known:
+            return False
+        self.report(
+            f"{segment.path('.log')}: ends at offset {end}, and producer {known[0].producer_id} has written up to "
+            f"{known[0].last_offset}"
+        )
+        return True
+
+    def _drop_empty_behind_gap(self, unsynced: int) -> None:
+        """An empty last segment that begins behind a gap would let readers wait in the gap for the next record."""
+        segments = self.log.segments
+        while len(segments) > max(unsynced + 1, 1) and not segments[-1].size and not self.log.config.compact:
+            end = segments[-2].read_next_offset()
+            if end >= segments[-1].base_offset:
+                return
+            self.report(f"{segments[-1].path('.log')}: is empty, and the log ends at {end}: it is deleted")
+            self._cut_behind(segments[-2], segments[-1:])
+
+    def _cut_behind(self, segment: Segment, rest: list[Segment]) -> None:
+        """At once and for good: what was cut off must not come back behind what will be appended."""
+        if rest:
+            self.report(f"{self.directory}: {len(rest)} segments behind {segment.path('.log').name} are deleted")
+        self.log.delete_segments(rest)
+        segment.sync()
+        self.disk.sync_directory(self.directory)
 
     def _has_indexes(self, segment: Segment, names: list[str]) -> bool:
         """Kafka too looks only whether they are there: after a crash they are built anew, and otherwise trusted."""
         if segment.path(".index").name not in names or segment.path(".timeindex").name not in names:
             return segment.size == 0
+        for index in (segment.offset_index, segment.time_index):
+            if self.disk.size(index.path) % index.row.size:
+                return False
         try:
             segment.transaction_index.check()
+            return all(self._aborts(segment, aborted) for aborted in segment.transaction_index)
         except CorruptTransactionIndex:
             return False
+        except CorruptSegment:
+            # That is no fault of the index, and no reason to read the segment again, which would cut it there.
+            return True
+
+    def _aborts(self, segment: Segment, aborted: AbortedTransaction) -> bool:
+        """Whether the batches at both ends of the transaction, unless they have been compacted away, are of its
+        producer: the file has no checksum, and a wrong entry would show what was aborted."""
+        if not 0 <= aborted.first_offset < aborted.last_offset or aborted.last_stable_offset > aborted.last_offset + 1:
+            return False
+        first = self.log.segments[self.log.segment_number(aborted.first_offset)]
+        marker, begin = segment.find(aborted.last_offset), first.find(aborted.first_offset)
+        if marker is None or begin is None:
+            return self.log.config.compact
+        for place, offset in ((marker, aborted.last_offset), (begin, aborted.first_offset)):
+            if place.batch.base_offset == offset and place.batch.producer_id != aborted.producer_id:
+                return False
+            deleted = offset < self.log.segments[0].base_offset
+            if place.batch.base_offset != offset and not (deleted or self.log.config.compact):
+                return False
         return True
 
     def _recover(self, segment: Segment) -> int:
@@ -171,7 +267,7 @@ class _Loader:
         others = log.segments[:-1]
         if others:
             log.segments = others
-            log.reload_producers(self.now_ms)
+            self._reload_producers()
         else:
             log.producers.truncate_and_reload(log.start_offset, segment.base_offset, self.now_ms)
         recovered = recover_segment(segment, log.epochs, log.producers)
@@ -190,7 +286,10 @@ class _Loader:
         log = self.log
         if log.segments:
             try:
-                log.end_offset = log.active.read_next_offset()
+                if not log.active.rows_go_on():
+                    self.report(f"{log.active.path('.log')}: its indexes are of other batches and are built anew")
+                    log.active.index_again()
+                log.end_offset = log.active.read_next_offset(checked=True)
             except CorruptSegment as error:
                 # Closed cleanly, and damaged since: then nothing that is remembered of this segment counts.
                 self.report(f"{error}; the segment is recovered")
@@ -208,15 +307,39 @@ class _Loader:
 
     def _settle_epochs(self, start_offset: int) -> None:
         log = self.log
-        log.epochs.truncate_from_end(log.end_offset)
+        if self.epochs_lost:
+            self._read_epochs()
+        # In this order, so that opening a log twice is opening it once: the start moves an epoch's beginning.
         log.epochs.truncate_from_start(start_offset)
+        log.epochs.truncate_from_end(log.end_offset)
         if log.epochs.dirty:
             log.epochs.save(self.disk, self.directory)
+
+    def _read_epochs(self) -> None:
+        """From the header of every batch."""
+        epochs = self.log.epochs
+        epochs.clear()
+        for segment in self.log.segments:
+            try:
+                for batch, _ in segment.places():
+                    latest = epochs.latest_epoch
+                    if batch.partition_leader_epoch > (-1 if latest is None else latest):
+                        epochs.assign(batch.partition_leader_epoch, batch.base_offset)
+            except CorruptSegment as error:
+                self.report(f"{error}; epochs that begin behind it in this segment are not known")
+        epochs.dirty = True
 
     def _settle_producers(self) -> None:
         log = self.log
         log.producers.snapshots.delete_strays([segment.base_offset for segment in log.segments])
-        log.reload_producers(self.now_ms)
+        self._reload_producers()
+
+    def _reload_producers(self) -> None:
+        try:
+            self.log.reload_producers(self.now_ms)
+        except CorruptSegment as error:
+            self.report(f"{error}; what producers did behind it is not known")
+            self.log.producers.end_offset = self.log.end_offset
 
 
 def _say_nothing(_line: str) -> None:

@@ -100,6 +100,8 @@ class Log:
         self.recovery_point = recovery_point
         self.removed: list[Segment] = []
         """Segments that are no part of the log any more and are named `.deleted`; somebody has to `remove` them."""
+        self.cuts = 0
+        """How often the log has been truncated: what was compacted before then is no part of it any more."""
         self._unsynced_snapshots: list[File] = []
 
     def configure(self, config: TopicConfig, roll_jitter_ms: int = 0) -> None:
@@ -201,8 +203,11 @@ class Log:
                     self._apply(segment, batch)
             self.producers.end_offset = self.end_offset
         except OSError as error:
-            # Only the transaction index can fail here. Without its entry an aborted transaction would be read.
-            self.truncate_to(before, now_ms)
+            # Only the transaction index can fail here. Without its entry an aborted transaction would be read. Nobody
+            # has seen the batches yet, and an epoch too many does no harm: so that less is done than by `truncate_to`.
+            self.end_offset = before
+            segment.truncate(before)
+            self.reload_producers(now_ms)
             raise self._failed("append", error) from error
 
     def _begin_epochs(self, batches: Sequence[Batch]) -> None:
@@ -245,15 +250,17 @@ class Log:
         base_offset = max(self.end_offset, base_offset or 0)
         active = self.active
         if active.base_offset == base_offset:
-            # It is empty, and full all the same: its indexes are too small, or its base is too far away.
-            self.segments.pop()
-            active.remove()
-        else:
-            active.seal()
-            self.producers.end_offset = base_offset
-            snapshot = self.producers.take_snapshot(sync=False)
-            if snapshot is not None:
-                self._unsynced_snapshots.append(snapshot)
+            # It is empty, and full all the same: its indexes are too small, or its base is too far away. Whatever fails
+            # here, the log has a last segment.
+            active.truncate(base_offset)
+            active.forget_indexes()
+            self.segments[-1] = self.new_segment(base_offset, now_ms)
+            return
+        active.seal()
+        self.producers.end_offset = base_offset
+        snapshot = self.producers.take_snapshot(sync=False)
+        if snapshot is not None:
+            self._unsynced_snapshots.append(snapshot)
         self.segments.append(self.new_segment(base_offset, now_ms))
 
     def new_segment(self, base_offset: int, now_ms: int) -> Segment:
@@ -279,6 +286,19 @@ class Log:
             self.producers.snapshots.delete(segment.base_offset)
             self.removed.append(segment)
 
+    def replace_segments(self, new: Segment, old: Sequence[Segment]) -> None:
+        """Put a segment that is named `.swap` into the place of neighbours. It counts already, and is safe."""
+        for segment in old:
+            segment.rename(".deleted")
+        self.disk.sync_directory(self.directory)
+        new.rename("")
+        self.disk.sync_directory(self.directory)
+        first = self.segments.index(old[0])
+        self.segments[first : first + len(old)] = [new]
+        self.removed += old
+        for segment in old[1:]:
+            self.producers.snapshots.delete(segment.base_offset)
+
     # Reading
 
     def read(
@@ -294,13 +314,15 @@ class Log:
                 f"{self.directory.name} has offsets {self.start_offset} to {self.end_offset}, not {offset}",
             )
         bound = self.end_offset if end_offset is None else min(end_offset, self.end_offset)
-        if offset < bound:
-            for number in range(self.segment_number(offset), len(self.segments)):
+        try:
+            for number in range(self.segment_number(offset), len(self.segments)) if offset < bound else ():
                 segment = self.segments[number]
-                place = segment.find(offset)
+                place = segment.find(offset, checked=True)
                 if place is not None:
                     limit = max(max_bytes, place.batch.size) if at_least_one else max_bytes
                     return segment.slice(place, limit, self._end_position(number, bound))
+        except OSError as error:
+            raise self._failed("read", error) from error
         return FileSlice(self.active.file, self.active.size, 0)
 
     def _end_position(self, number: int, bound: int) -> int:
@@ -342,10 +364,12 @@ class Log:
         """Drop every record from `offset` on, and say whether there were any."""
         if offset >= self.end_offset:
             return False
+        self.cuts += 1
         if offset < self.segments[0].base_offset:
             self.truncate_fully_and_start_at(offset, now_ms)
             return True
-        self.delete_segments([segment for segment in self.segments[1:] if segment.base_offset > offset])
+        # From the end, so that a process that dies here leaves no hole.
+        self.delete_segments([segment for segment in reversed(self.segments[1:]) if segment.base_offset > offset])
         self.active.truncate(offset)
         self.end_offset = offset
         self.start_offset = min(self.start_offset, offset)
@@ -353,10 +377,18 @@ class Log:
         self.epochs.truncate_from_end(offset)
         self.epochs.save(self.disk, self.directory)
         self.reload_producers(now_ms)
+        self._sync_cut()
         return True
+
+    def _sync_cut(self) -> None:
+        """For once the log waits for the disk. What was cut off and came back after a power cut, behind records that
+        were appended since, would pass for theirs: epochs and offsets would fit, and no follower would find out."""
+        self.active.sync()
+        self.disk.sync_directory(self.directory)
 
     def truncate_fully_and_start_at(self, offset: int, now_ms: int) -> None:
         """Drop everything; the next record gets `offset`."""
+        self.cuts += 1
         self.delete_segments(list(self.segments))
         self.segments.append(self.new_segment(offset, now_ms))
         self.start_offset = self.end_offset = offset
@@ -364,6 +396,7 @@ class Log:
         self.epochs.clear()
         self.epochs.save(self.disk, self.directory)
         self.producers.truncate_fully_and_start_at(offset)
+        self._sync_cut()
 
     def advance_start(self, offset: int) -> bool:
         """Records below `offset` may be read no more; whole segments of them become due for deletion."""
@@ -385,7 +418,7 @@ class Log:
         self.producers.truncate_and_reload(self.start_offset, self.end_offset, now_ms)
         begin = self.producers.end_offset
         for segment in self.segments[self.segment_number(begin) :]:
-            for place in segment.places(segment.offset_index.position_for(begin)):
+            for place in segment.places_before(begin):
                 if place.batch.last_offset >= begin:
                     self.producers.apply(segment.whole(place))
         self.producers.end_offset = self.end_offset
@@ -394,7 +427,8 @@ class Log:
 
     def unsynced(self) -> Unsynced:
         """Everything behind the recovery point. Tell `synced` when it has been synced."""
-        first = self.segment_number(self.recovery_point)
+        # The segment before a recovery point between two has been sealed since it was synced.
+        first = self.segment_number(self.recovery_point - 1)
         snapshots, self._unsynced_snapshots = self._unsynced_snapshots, []
         return Unsynced(snapshots, self.segments[first:], self.directory, self.disk, self.end_offset)
 
@@ -404,11 +438,12 @@ class Log:
     def close(self) -> None:
         """Cleanly: synced, and so that the next one to open it reads no batch."""
         self.producers.take_snapshot()
-        for segment in self.segments:
-            segment.close()
+        self.active.seal()
         work = self.unsynced()
         work.sync()
         self.synced(work.offset)
+        for segment in self.segments:
+            segment.let_go()
 
 
 def _with_append_time(batch: Batch, now_ms: int) -> Batch:

@@ -5,12 +5,13 @@ The segment's name is the offset at which it begins. Batches are opaque: their h
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from barnabas.protocol.batches import HEADER_BYTES, NO_TIMESTAMP, Batch, batch_at
-from barnabas.protocol.errors import MalformedFrame
+from barnabas.protocol.errors import ErrorCode, KafkaError, MalformedFrame
 from barnabas.protocol.record import read_records
 from barnabas.storage.disk import Disk, File
 from barnabas.storage.file_slice import FileSlice
@@ -29,11 +30,11 @@ def file_name(offset: int, suffix: str) -> str:
     return f"{offset:020d}{suffix}"
 
 
-class CorruptSegment(Exception):  # noqa: N818 - a state of the file
-    """The bytes at a position of a segment are no batch."""
+class CorruptSegment(KafkaError):  # noqa: N818 - a state of the file
+    """The bytes at a position of a segment are no batch. Whoever asks for them is told; the rest can be read."""
 
     def __init__(self, path: Path, position: int, why: str) -> None:
-        super().__init__(f"{path} holds no batch at byte {position}: {why}")
+        super().__init__(ErrorCode.CORRUPT_MESSAGE, f"{path} holds no batch at byte {position}: {why}")
         self.position = position
 
 
@@ -77,6 +78,8 @@ class Segment:
         self._latest: tuple[int, int] | None = None
         self._first_timestamp: int | None = None
         self._bytes_since_row = 0
+        self._uncut = False
+        """Bytes of an append that failed are still behind `size`."""
 
     @property
     def file(self) -> File:
@@ -110,13 +113,21 @@ class Segment:
     ) -> int:
         """Write batches at the end, and return where. `last_offsets` are theirs as stamped; `chunks` are their bytes.
 
-        If writing fails, the file is as it was before and nothing has been indexed.
+        If writing fails, the file is as it was before and nothing has been indexed: the indexes get their space first,
+        because a batch without its row would be written and not acknowledged.
         """
         position = start = self.size
+        if self._bytes_since_row + sum([batch.size for batch in batches[:-1]]) > self.index_interval_bytes:
+            self.offset_index.make_room(len(batches))
+            self.time_index.make_room(len(batches) + 1)
+        if self._uncut:
+            self._cut()
         try:
             self.file.write(start, chunks)
         except OSError:
-            self._cut_file(start)
+            self._uncut = True
+            with suppress(OSError):
+                self._cut()
             raise
         for batch, last_offset in zip(batches, last_offsets, strict=True):
             self.note(batch, last_offset, position)
@@ -124,12 +135,11 @@ class Segment:
         self.size = position
         return start
 
-    def _cut_file(self, size: int) -> None:
-        """Bytes behind `size` were not acknowledged: if even cutting fails, they are overwritten or recovered from."""
-        try:
-            self.file.truncate(size)
-        except OSError:
-            return
+    def _cut(self) -> None:
+        """What is behind `size` was not acknowledged. As long as cutting it off fails, nothing is appended: a shorter
+        batch would be followed by the rest of a longer one, and that might even be a whole batch."""
+        self.file.truncate(self.size)
+        self._uncut = False
 
     def note(self, batch: Batch, last_offset: int, position: int) -> None:
         """Keep what the header of a batch at that position adds to the indexes."""
@@ -139,8 +149,11 @@ class Segment:
         if self._first_timestamp is None:
             self._first_timestamp = batch.max_timestamp
         if self._bytes_since_row > self.index_interval_bytes:
-            self.offset_index.append(last_offset, position)
-            self.time_index.append_if_later(*latest)
+            # Several batches at once may find room for the row of one only; a row less is no harm.
+            if not self.offset_index.is_full:
+                self.offset_index.append(last_offset, position)
+            if not self.time_index.is_full:
+                self.time_index.append_if_later(*latest)
             self._bytes_since_row = 0
         self._bytes_since_row += batch.size
 
@@ -159,19 +172,37 @@ class Segment:
     def latest(self) -> tuple[int, int]:
         """The highest timestamp so far, and the last offset of the batch that has it; -1 without any.
 
-        Until something is appended, an opened segment trusts its time index, whose last row was written for this when
-        the segment was sealed or closed.
+        Until something is appended, an opened segment takes it from its time index, whose last row was written for
+        this when the segment was sealed or closed; and where the batch does not say the same, from all batches.
         """
         if self._latest is None:
-            self._latest = self.time_index.last
+            last = self.time_index.last
+            self._latest = last if self._is_time_of(*last) else self._latest_of(self.places())
         return self._latest
+
+    def _is_time_of(self, timestamp: int, offset: int) -> bool:
+        """Whether the batch that holds the offset has the timestamp: indexes carry no checksum, and by a wrong time
+        retention would delete what it must not. No row at all is right where batches have no timestamps."""
+        if timestamp < 0:
+            return offset == self.base_offset and (self.first_timestamp or NO_TIMESTAMP) < 0
+        place = self.find(offset)
+        return place is not None and place.batch.base_offset <= offset and place.batch.max_timestamp == timestamp
+
+    def _latest_of(self, places: Iterable[Place], latest: tuple[int, int] | None = None) -> tuple[int, int]:
+        latest = latest or (NO_TIMESTAMP, self.base_offset)
+        for batch, _ in places:
+            if batch.max_timestamp > latest[0]:
+                latest = (batch.max_timestamp, batch.last_offset)
+        return latest
 
     @property
     def first_timestamp(self) -> int | None:
         """The highest timestamp of the first batch, from which rolling by time counts; None without a batch."""
         if self._first_timestamp is None and self.size:
-            place = self.first_place(0)
-            self._first_timestamp = place.batch.max_timestamp if place else None
+            # Where the first header is damaged, the clock has to do: what follows can be appended all the same.
+            with suppress(CorruptSegment):
+                place = self.first_place(0)
+                self._first_timestamp = place.batch.max_timestamp if place else None
         return self._first_timestamp
 
     @property
@@ -200,6 +231,11 @@ class Segment:
             batch = Batch(head) if len(head) == HEADER_BYTES and head[16] == 2 else self._legacy_batch(position)
         except MalformedFrame as error:
             raise CorruptSegment(self.path(".log"), position, str(error)) from None
+        # Cheap to ask, and it keeps what no segment can hold out of the indexes and away from the end of the log.
+        if not self.base_offset <= batch.base_offset <= batch.last_offset <= self.base_offset + MAX_RELATIVE_OFFSET:
+            raise CorruptSegment(
+                self.path(".log"), position, f"a batch of offsets {batch.base_offset} to {batch.last_offset}"
+            )
         if position + batch.size > self.size:
             raise CorruptSegment(self.path(".log"), position, f"a batch of {batch.size} bytes ends behind the file")
         return Place(batch, position)
@@ -215,6 +251,23 @@ class Segment:
             raise MalformedFrame("a batch ends early")
         return batch
 
+    def places_before(self, offset: int) -> Iterator[Place]:
+        """The batches from the last row of the index on that does not lie behind the offset. What a row leads to has
+        to be a batch that begins there at the latest, or else the row before it counts: an index has no checksum."""
+        for position in self.offset_index.positions_for(offset):
+            if position == 0:
+                break
+            if 0 < position < self.size:
+                try:
+                    place = self._place_at(position)
+                except CorruptSegment:
+                    continue
+                if self.base_offset <= place.batch.base_offset <= offset:
+                    yield place
+                    yield from self.places(place.end)
+                    return
+        yield from self.places()
+
     def first_place(self, position: int) -> Place | None:
         return next(self.places(position), None)
 
@@ -222,23 +275,40 @@ class Segment:
         """The batch with its records, where its header is not enough: a control batch says in them what it is."""
         if not place.batch.control:
             return place.batch
+        return self._read_whole(place)
+
+    def _read_whole(self, place: Place) -> Batch:
         batch = batch_at(self.file.read(place.position, place.batch.size))
         assert batch is not None
+        try:
+            batch.check()
+        except MalformedFrame as error:
+            raise CorruptSegment(self.path(".log"), place.position, str(error)) from None
         return batch
 
-    def find(self, offset: int) -> Place | None:
-        """The first batch whose last offset is not below `offset`: the one that holds it, if it is there."""
-        for place in self.places(self.offset_index.position_for(offset)):
+    def find(self, offset: int, *, checked: bool = False) -> Place | None:
+        """The first batch whose last offset is not below `offset`: the one that holds it, if it is there. Where it is
+        not, a header that is wrong may be the reason: `checked`, the batch before the gap has to have its checksum."""
+        previous = None
+        for place in self.places_before(offset):
             if place.batch.last_offset >= offset:
-                return place
-        return None
+                break
+            previous = place
+        else:
+            place = None
+        if checked and previous is not None and (place is None or place.batch.base_offset > offset):
+            self._read_whole(previous)
+        return place
 
-    def read_next_offset(self) -> int:
-        """The offset behind the last batch, found from the last row of the index on."""
-        following = self.base_offset
-        for place in self.places(self.offset_index.last[1]):
-            following = place.batch.next_offset
-        return following
+    def read_next_offset(self, *, checked: bool = False) -> int:
+        """The offset behind the last batch, found from the last row of the index on; `checked`, from a batch that has
+        its checksum."""
+        last = None
+        for place in self.places_before(self.offset_index.last[0]):
+            last = place
+        if checked and last is not None:
+            self._read_whole(last)
+        return last.batch.next_offset if last is not None else self.base_offset
 
     def slice(self, place: Place, max_bytes: int, end_position: int) -> FileSlice:
         """Bytes from a batch on, `max_bytes` at most, and none behind `end_position`."""
@@ -248,11 +318,12 @@ class Segment:
     def find_timestamp(self, timestamp: int, first_offset: int) -> tuple[int, int, int] | None:
         """The first record from `first_offset` on that is not earlier than `timestamp`: its time, offset, and the epoch
         of the leader that appended it. Only the batch that holds it is decoded."""
-        start = max(self.time_index.offset_for(timestamp), first_offset)
-        for place in self.places(self.offset_index.position_for(start)):
+        none = (NO_TIMESTAMP, self.base_offset)
+        rows = self.time_index.rows_for(timestamp)
+        row = next(row for row in rows if row == none or (row[0] <= timestamp and self._is_time_of(*row)))
+        for place in self.places_before(max(row[1], first_offset)):
             if place.batch.max_timestamp >= timestamp and place.batch.last_offset >= first_offset:
-                batch = batch_at(self.file.read(place.position, place.batch.size))
-                assert batch is not None
+                batch = self._read_whole(place)
                 for record in read_records(batch):
                     if record.timestamp >= timestamp and record.offset >= first_offset:
                         return record.timestamp, record.offset, batch.partition_leader_epoch
@@ -262,6 +333,8 @@ class Segment:
 
     def seal(self) -> None:
         """Nothing more will be appended: the time index gets its last row, and both lose the space they do not need."""
+        if self._uncut:
+            self._cut()
         self.time_index.append_if_later(*self.latest)
         self.offset_index.trim()
         self.time_index.trim()
@@ -275,6 +348,10 @@ class Segment:
     def close(self) -> None:
         """Cleanly: as if sealed, so that the next one to open this finds nothing to mend."""
         self.seal()
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Of the indexes' files, which the next question opens again."""
         self.offset_index.close()
         self.time_index.close()
         self.transaction_index.close()
@@ -290,18 +367,36 @@ class Segment:
         removed = self.size - place.position
         self.file.truncate(place.position)
         self.size = place.position
+        self._uncut = False
         self._bytes_since_row = 0
         self._first_timestamp = None
-        self._latest = self._read_latest()
+        self._latest = None
+        if self.rows_go_on():
+            last = self.time_index.last
+            self._latest = self._latest_of(self.places_before(last[1]), last)
+        else:
+            self.index_again()
         return removed
 
-    def _read_latest(self) -> tuple[int, int]:
-        """The highest timestamp, from the last row of the time index on."""
-        latest = self.time_index.last
-        for place in self.places(self.offset_index.position_for(latest[1])):
-            if place.batch.max_timestamp > latest[0]:
-                latest = (place.batch.max_timestamp, place.batch.last_offset)
-        return latest if latest[0] >= 0 else (NO_TIMESTAMP, self.base_offset)
+    def rows_go_on(self) -> bool:
+        """Whether the last row of each index is such that others can follow it: it is of a batch that is there."""
+        try:
+            offset, _ = self.offset_index.last
+            following = self.read_next_offset()
+            timed = self.time_index.last
+        except CorruptIndex:
+            return False
+        return (not len(self.offset_index) or offset < following) and (timed[0] < 0 or self._is_time_of(*timed))
+
+    def index_again(self) -> None:
+        """Both indexes anew from the headers of the batches; the aborted transactions are left alone."""
+        self.offset_index.clear()
+        self.time_index.clear()
+        self._latest = (NO_TIMESTAMP, self.base_offset)
+        self._first_timestamp = None
+        self._bytes_since_row = 0
+        for batch, position in self.places():
+            self.note(batch, batch.last_offset, position)
 
     def check_indexes(self) -> None:
         """Raise CorruptIndex if an index is missing or cannot belong to this log."""
