@@ -1,0 +1,73 @@
+"""Putting a compacted segment into the place of those from which it was made, so that a crash at any point leaves the
+log as it was before or as it is after, when loading.py has opened it:
+
+1. `.cleaned` files are renamed `.swap`. While any `.cleaned` is left, all is as before; then the new one counts.
+2. The old ones are renamed `.deleted`.
+3. The new one gets its names.
+
+Between the steps the directory is synced, because a power cut may keep a later rename and lose an earlier one. Kafka
+leaves that to the file system; it takes milliseconds once in each compaction.
+"""
+
+from __future__ import annotations
+
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.compaction_job import CLEANED, CleanedSegment, CompactionJob
+from barnabas.storage.disk import Disk
+from barnabas.storage.log import Log
+from barnabas.storage.segment import SUFFIXES, Segment
+
+__all__ = ["StaleCompaction", "discard", "swap_in"]
+
+SWAP = ".swap"
+
+
+class StaleCompaction(Exception):  # noqa: N818 - nothing is wrong, it came too late
+    """The log is not the one any more that was compacted. The result has been discarded."""
+
+
+def swap_in(log: Log, job: CompactionJob, cleaned: CleanedSegment) -> None:
+    """A KafkaError says that the disk failed halfway: then the log has to be opened again, which completes this or
+    undoes it. The files of the old segments wait in `log.removed`."""
+    reason = _stale(log, job, cleaned)
+    if reason:
+        discard(log.disk, job, cleaned)
+        raise StaleCompaction(f"{log.directory}: {reason}")
+    number = log.segment_number(cleaned.base_offset)
+    old = log.segments[number : number + len(cleaned.sources)]
+    try:
+        new = Segment(
+            log.disk,
+            log.directory,
+            cleaned.base_offset,
+            index_max_bytes=log.config.segment_index_bytes,
+            index_interval_bytes=log.config.index_interval_bytes,
+            created_ms=old[0].created_ms,
+            suffix=CLEANED,
+        )
+        new.rename(SWAP)
+        log.disk.sync_directory(log.directory)
+        log.replace_segments(new, old)
+    except OSError as error:
+        reason = f"{log.directory}: the result of a compaction could not be put in place: {error.strerror or error}"
+        raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, reason) from error
+
+
+def discard(disk: Disk, job: CompactionJob, cleaned: CleanedSegment) -> None:
+    for suffix in SUFFIXES:
+        path = job.path(cleaned.base_offset, suffix)
+        disk.remove(path.with_name(path.name + CLEANED))
+
+
+def _stale(log: Log, job: CompactionJob, cleaned: CleanedSegment) -> str:
+    if log.cuts != job.cuts:
+        return "it has been truncated since its compaction began"
+    number = log.segment_number(cleaned.base_offset)
+    found = [(one.base_offset, one.size) for one in log.segments[number : number + len(cleaned.sources)]]
+    if found != list(cleaned.sources) or number + len(found) == len(log.segments):
+        return "segments have been deleted since its compaction began"
+    path = job.path(cleaned.base_offset, ".log")
+    path = path.with_name(path.name + CLEANED)
+    if not log.disk.exists(path) or log.disk.size(path) != cleaned.size:
+        return f"{path} is gone or not the one that was written"
+    return ""
