@@ -1,6 +1,7 @@
 # make test        everything that CI checks of the code: lint, types, import contracts, all tests
 # make quick       the same without the slow tests
 # make thorough    thousands of generated messages for every API and version, and as many damaged ones
+# make kafka       Apache Kafka's jars, so that the tests ask Kafka itself
 # make fuzz        a million hostile inputs
 # make generate    the message files again, from Kafka's published jars
 # make bench-protocol   the codec beside kio, in one run
@@ -10,7 +11,7 @@
 PYTHON ?= python3
 VENV = .venv
 BIN = $(VENV)/bin
-KAFKA_JARS = .cache/kafka-4.3.1
+KAFKA_JARS = .cache/kafka-$(shell sed -n 's/.*<kafka.version>\(.*\)<.*/\1/p' tests/kafka/pom.xml)
 
 .PHONY: test quick thorough fuzz check kafka generate bench-protocol bench-storage golden clean
 

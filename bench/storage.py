@@ -21,6 +21,10 @@ from barnabas.protocol.batch_builder import build_batch
 from barnabas.protocol.batches import HEADER, Batch
 from barnabas.protocol.record import Record
 from barnabas.protocol.schema import Uuid
+from barnabas.storage.compaction import compact
+from barnabas.storage.compaction_job import compaction_job
+from barnabas.storage.compaction_plan import gather_facts, plan_compaction
+from barnabas.storage.compaction_swap import swap_in
 from barnabas.storage.disk import SystemDisk
 from barnabas.storage.loading import open_log
 from barnabas.storage.log import Log
@@ -181,11 +185,45 @@ def bench_recovery(root: Path) -> None:
     )
 
 
+def bench_compaction(root: Path) -> None:
+    """Compacting 1 KB records of which a tenth stays, beside reading the same bytes and taking their checksum."""
+    config = TopicConfig.load({"cleanup.policy": "compact", "internal.segment.bytes": str(64 * MEBIBYTE)})
+
+    def ours() -> float:
+        directory = root / f"compaction-{time.monotonic_ns()}"
+        log = open_log(SystemDisk(), directory, config, now_ms=NOW, clean=True)
+        for number in range(8_000):
+            records = [
+                Record(b"key-%d" % ((number * 16 + index) % 12_800), bytes(1_000), timestamp=NOW) for index in range(16)
+            ]
+            log.append_as_leader([Batch(build_batch(records))], 0, NOW)
+        log.roll(NOW)
+        plan = plan_compaction(gather_facts(log, log.end_offset, None), NOW + 1)
+        size = log.size
+        job = compaction_job(log, plan, NOW + 1)
+        began = time.perf_counter()
+        for cleaned in compact(job, SystemDisk()):
+            swap_in(log, job, cleaned)
+        took = time.perf_counter() - began
+        shutil.rmtree(directory)
+        return took / size
+
+    content = batch_of(64 * MEBIBYTE)
+
+    def bare() -> float:
+        began = time.perf_counter()
+        crc32c(content)
+        return (time.perf_counter() - began) / len(content)
+
+    our_s, bare_s = alternating(ours, bare, rounds=2)
+    row("compact 1 KB records, 16 a batch", 1e-6 / our_s, 1e-6 / bare_s, "MB/s", bare_s / our_s)
+
+
 def row(name: str, ours: float, bare: float, unit: str, ratio: float) -> None:
     print(f"| {name} | {ours:,.1f} | {bare:,.1f} | {unit} | {ratio:.2f} |", flush=True)
 
 
-BENCHES = [bench_append, bench_read, bench_reopen, bench_recovery]
+BENCHES = [bench_append, bench_read, bench_reopen, bench_recovery, bench_compaction]
 
 
 def main() -> None:

@@ -41,7 +41,8 @@ def decode(cls: type[D], version: int, data: bytes | bytearray | memoryview) -> 
 def decode_from(cls: type[D], version: int, data: bytes | bytearray | memoryview, position: int = 0) -> tuple[D, int]:
     """The message that starts at `position`, and the position behind it.
 
-    Its records, if it has any, are memoryviews of `data`; everything else is copied out of it.
+    Its records, if it has any, are memoryviews of `data` (of a copy, where that is a memoryview itself), and can be
+    written to only if `data` can; everything else is copied out of it.
     """
     decoder = _decoders.get((cls, version))
     if decoder is None:

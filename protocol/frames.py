@@ -49,9 +49,9 @@ class FrameReader:
         self._position = 0
 
     def receive(self, data: bytes) -> None:
-        if self._position:
-            self._buffer = self._buffer[self._position :]
-            self._position = 0
+        """`data` has to be bytes, which nobody changes: it may be handed out as a frame."""
+        assert type(data) is bytes
+        self._forget_frames()
         if not self._buffer:
             self._buffer = data
         elif isinstance(self._buffer, bytearray):
@@ -63,12 +63,14 @@ class FrameReader:
         """The next whole frame, or None until more has been received."""
         buffer, start = self._buffer, self._position
         if len(buffer) - start < _SIZE.size:
+            self._forget_frames()
             return None
         (size,) = _SIZE.unpack_from(buffer, start)
         if not 0 <= size <= self._max_size:
             raise MalformedFrame(f"a frame claims {size} bytes, and may have 0 to {self._max_size}")
         end = start + _SIZE.size + size
         if end > len(buffer):
+            self._forget_frames()
             return None
         if end == len(buffer):
             self._buffer, self._position = b"", 0
@@ -76,10 +78,17 @@ class FrameReader:
         self._position = end
         return buffer[start:end]
 
+    def _forget_frames(self) -> None:
+        """Keep only what has not been handed out: an idle connection shall not hold its last frame."""
+        if self._position:
+            self._buffer = self._buffer[self._position :]
+            self._position = 0
+
 
 @dataclass(slots=True)
 class Request:
-    """A request as it came in. `message` keeps memoryviews of its frame where it has records."""
+    """A request as it came in. Where `message` has records, they are memoryviews of its frame, which can be written to
+    only if the frame arrived in pieces: who stamps a batch writes the stamp beside it (storage/log.py) or copies."""
 
     api: Api
     header: RequestHeader

@@ -3,7 +3,7 @@
 - A record of `__cluster_metadata` is a value: frame version, type and version as varints, then the message.
 - A record of `__consumer_offsets`, `__transaction_state` or `__share_group_state` has a key, its type and then a
   message of version 0, and a value, its version and then a message; no value says that what the key names is gone.
-- What group members tell each other, and principals, are a version and then a message.
+- What group members tell each other is a version and then a message.
 
 Types that this Kafka does not know come out as UnknownRecord: a reader decides whether it may pass over them.
 """
@@ -118,7 +118,7 @@ def encode_coordinator_key(key: Data) -> bytes:
     return _INT16.pack(key.__definition__.key) + encode(key, 0)
 
 
-# A version and a message: the values above, subscriptions and assignments, principals
+# A version and a message: the values above, subscriptions and assignments
 
 
 def encode_versioned(message: Data, version: int) -> bytes:

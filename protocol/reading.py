@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from barnabas.protocol.errors import MalformedFrame
 from barnabas.protocol.schema import Data, Field, Struct, UnknownTag, Uuid
 from barnabas.protocol.source import FIXED, SHORT_ARRAY, Source
-from barnabas.protocol.varint import read_uvarint
+from barnabas.protocol.varint import read_int32_uvarint
 
 __all__ = ["compile_decoder"]
 
@@ -57,7 +57,7 @@ class _Decoder:
             ends_early=ends_early,
             is_null=is_null,
             is_too_long=is_too_long,
-            read_uvarint=read_uvarint,
+            read_int32_uvarint=read_int32_uvarint,
             unpack_from=unpack_from,
         )
         self.has_records = False
@@ -89,7 +89,7 @@ class _Decoder:
         self.fixed("B", target)
         self.flush()
         with self.code.block(f"if {target} >= 0x80:"):
-            self.code.line(f"{target}, p = read_uvarint(b, p - 1)")
+            self.code.line(f"{target}, p = read_int32_uvarint(b, p - 1)")
         return target
 
     # Structs
@@ -137,8 +137,8 @@ class _Decoder:
         code = self.code
         code.line(f"{unknown} = []")
         with code.block(f"for _ in range({count}):"):
-            code.line("tag, p = read_uvarint(b, p)")
-            code.line("size, p = read_uvarint(b, p)")
+            code.line("tag, p = read_int32_uvarint(b, p)")
+            code.line("size, p = read_int32_uvarint(b, p)")
             branch = "if"
             for each, value in known:
                 with code.block(f"{branch} tag == {each.tag}:"):
@@ -147,7 +147,7 @@ class _Decoder:
                     code.line(f"{value} = {read}")
                 branch = "elif"
             with code.block("else:") if known else nullcontext():
-                code.line("if size > end - p: ends_early()")
+                code.line("if not 0 <= size <= end - p: ends_early()")
                 code.line(f"{unknown}.append(UnknownTag(tag, bytes(b[p:p + size])))")
                 code.line("p += size")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from barnabas.protocol.errors import MalformedFrame
 
-__all__ = ["ONE_BYTE", "read_uvarint", "read_varint", "uvarint", "varint"]
+__all__ = ["ONE_BYTE", "read_int32_uvarint", "read_uvarint", "read_varint", "uvarint", "varint"]
 
 Bytes = bytes | bytearray | memoryview
 
@@ -56,6 +56,14 @@ def read_uvarint(buffer: Bytes, position: int, bits: int = 32) -> tuple[int, int
     if value >> bits:
         raise MalformedFrame(f"a varint exceeds {bits} bits")
     return value, position
+
+
+def read_int32_uvarint(buffer: Bytes, position: int) -> tuple[int, int]:
+    """As Java's readUnsignedVarint, which every length and tag of a message goes through: five bytes fill a signed int,
+    so that what exceeds 31 bits is a negative number, and what exceeds 32 is dropped."""
+    value, position = read_uvarint(buffer, position, 35)
+    value &= 0xFFFF_FFFF
+    return (value - (1 << 32) if value >> 31 else value), position
 
 
 def read_varint(buffer: Bytes, position: int, bits: int = 32) -> tuple[int, int]:

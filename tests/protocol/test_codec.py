@@ -10,6 +10,7 @@ from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from barnabas.protocol.messages.header import RequestHeader
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest
 from barnabas.protocol.records.cluster_metadata import TopicRecord
 from barnabas.protocol.records.consumer_group import ClassicMemberMetadata, ConsumerGroupMemberMetadataValue
 from barnabas.protocol.schema import UnknownTag, Uuid, Versions
@@ -38,6 +39,30 @@ def test_null_travels_only_where_the_version_has_it() -> None:
         encode(MetadataRequest(topics=None), 0)
     with pytest.raises(MalformedFrame, match="topics is null"):
         decode(MetadataRequest, 0, b"\xff\xff\xff\xff")
+
+
+def test_null_in_a_list_that_a_version_lacks_is_no_default() -> None:
+    with pytest.raises(UnencodableMessage, match="topics is set"):
+        encode(OffsetFetchRequest(topics=None), 8)
+
+
+@pytest.mark.parametrize(
+    ("data", "topics"),
+    [
+        (b"\xff\xff\xff\xff\x0f\0\0\0\0", None),  # -1 to Java, which takes any length below zero for null
+        (b"\xff\xff\xff\xff\x7f\0\0\0\0", None),  # bits beyond the 32nd are dropped
+        (b"\x01\0\0\0\xff\xff\xff\xff\x0f", []),  # a count of -1 tags is none
+    ],
+)
+def test_varints_are_javas_ints(data: bytes, topics: list[object] | None) -> None:
+    """Asked of Kafka's own MetadataRequestData."""
+    assert decode_from(MetadataRequest, 10, data)[0].topics == topics
+
+
+@pytest.mark.parametrize("size", [b"\xff\xff\xff\xff\x0f", b"\x80\x80\x80\x80\x08"])
+def test_an_unknown_tag_of_negative_size_is_malformed(size: bytes) -> None:
+    with pytest.raises(MalformedFrame):
+        decode_from(ApiVersionsRequest, 3, b"\x01\x01\x01\x63" + size + b"\0" * 8)
 
 
 def test_a_tagged_field_travels_only_when_it_is_not_its_default() -> None:

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 
 from barnabas.protocol.apis import APIS
-from barnabas.protocol.codec import decode, encode
+from barnabas.protocol.codec import decode, decode_from, encode
 from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.schema import Data
 from tests.kafka.java_oracle import MessageOracle
 
@@ -51,6 +52,15 @@ def test_our_defaults_are_kafkas(message_oracle: MessageOracle, cls: type[Data],
     ours = encode(cls(), version)
     assert ours == message_oracle.default(kafkas_name(cls.__name__), version)
     assert decode(cls, version, ours) == cls()
+
+
+@pytest.mark.parametrize(
+    ("data", "topics"),
+    [("ffffffff0f000000", None), ("ffffffff7f000000", None), ("010000ffffffff0f", []), ("0100000000", [])],
+)
+def test_varints_overflow_as_in_kafka(message_oracle: MessageOracle, data: str, topics: list[str] | None) -> None:
+    assert message_oracle.parse("MetadataRequest", 12, bytes.fromhex(data)).json["topics"] == topics
+    assert decode_from(MetadataRequest, 12, bytes.fromhex(data))[0].topics == topics
 
 
 def test_the_errors_are_kafkas(message_oracle: MessageOracle) -> None:
