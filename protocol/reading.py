@@ -46,6 +46,10 @@ def is_too_long(name: str, length: int) -> NoReturn:
     raise MalformedFrame(f"{name} claims a length of {length}")
 
 
+def is_no_tag(tag: int, size: int) -> NoReturn:
+    raise MalformedFrame(f"tag {tag} claims a size of {size}")
+
+
 class _Decoder:
     def __init__(self, cls: type[Data], version: int) -> None:
         self.version = version
@@ -56,6 +60,7 @@ class _Decoder:
             UnknownTag=UnknownTag,
             ends_early=ends_early,
             is_null=is_null,
+            is_no_tag=is_no_tag,
             is_too_long=is_too_long,
             read_int32_uvarint=read_int32_uvarint,
             unpack_from=unpack_from,
@@ -147,7 +152,7 @@ class _Decoder:
                     code.line(f"{value} = {read}")
                 branch = "elif"
             with code.block("else:") if known else nullcontext():
-                code.line("if not 0 <= size <= end - p: ends_early()")
+                code.line("if tag < 0 or not 0 <= size <= end - p: is_no_tag(tag, size)")
                 code.line(f"{unknown}.append(UnknownTag(tag, bytes(b[p:p + size])))")
                 code.line("p += size")
 

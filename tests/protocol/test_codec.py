@@ -59,6 +59,11 @@ def test_varints_are_javas_ints(data: bytes, topics: list[object] | None) -> Non
     assert decode_from(MetadataRequest, 10, data)[0].topics == topics
 
 
+def test_an_unknown_tag_below_zero_is_malformed() -> None:
+    with pytest.raises(MalformedFrame, match="tag -1 claims a size of 1"):
+        decode_from(ApiVersionsRequest, 3, b"\x01\x01\x01\xff\xff\xff\xff\x0f\x01x")
+
+
 @pytest.mark.parametrize("size", [b"\xff\xff\xff\xff\x0f", b"\x80\x80\x80\x80\x08"])
 def test_an_unknown_tag_of_negative_size_is_malformed(size: bytes) -> None:
     with pytest.raises(MalformedFrame):
