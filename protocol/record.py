@@ -20,9 +20,6 @@ Header = tuple[str, bytes | None]
 _MAX_INT64 = 2**63 - 1
 _MIN_INT64 = -(2**63)
 
-# The signed values of varints of one byte.
-_SMALL = tuple((byte >> 1) ^ -(byte & 1) for byte in range(0x80))
-
 
 @dataclass(slots=True)
 class Record:
@@ -72,13 +69,13 @@ def _read_record(data: bytes, position: int, base_offset: int, base_timestamp: i
     A slice beyond the end is short and raises nothing; it leaves `position` beyond the end, where the next read
     or the last check finds it.
     """
-    length, position = _read_signed(data, position)
+    length, position = read_varint(data, position)
     end = position + length
     if length < 0 or end > len(data):
         raise MalformedFrame(f"a record of {length} bytes exceeds its batch")
-    delta, position = _read_signed(data, position + 1, 64)  # behind the attributes, of which no bit is used
+    delta, position = read_varint(data, position + 1, 64)  # behind the attributes, of which no bit is used
     timestamp = base_timestamp + delta
-    delta, position = _read_signed(data, position)
+    delta, position = read_varint(data, position)
     offset = base_offset + delta
     if not (_MIN_INT64 <= timestamp <= _MAX_INT64 and _MIN_INT64 <= offset <= _MAX_INT64):
         raise MalformedFrame("the timestamp or offset of a record exceeds 64 bits")
@@ -96,7 +93,7 @@ def _read_record(data: bytes, position: int, base_offset: int, base_timestamp: i
 
 def _read_field(data: bytes, position: int) -> tuple[bytes | None, int]:
     """A key or a value; like Kafka, this takes any negative size for null."""
-    size, position = _read_signed(data, position)
+    size, position = read_varint(data, position)
     if size < 0:
         return None, position
     return data[position : position + size], position + size
@@ -104,27 +101,15 @@ def _read_field(data: bytes, position: int) -> tuple[bytes | None, int]:
 
 def _read_headers(data: bytes, position: int, end: int) -> tuple[list[Header], int]:
     """Headers keep their order and may repeat a key. Bad UTF-8 in a key becomes U+FFFD, as in Java."""
-    count, position = _read_signed(data, position)
+    count, position = read_varint(data, position)
     if not 0 <= count <= end - position:
         raise MalformedFrame(f"a record has {count} headers")
     headers: list[Header] = []
     for _ in range(count):
-        size, position = _read_signed(data, position)
+        size, position = read_varint(data, position)
         if size < 0:
             raise MalformedFrame("the key of a record's header is null")
         key = data[position : position + size].decode(errors="replace")
         value, position = _read_field(data, position + size)
         headers.append((key, value))
     return headers, position
-
-
-def _read_signed(data: bytes, position: int, bits: int = 32) -> tuple[int, int]:
-    """As read_varint; nearly every varint of a record has one byte or two, and the short way halves the time."""
-    byte = data[position]
-    if byte < 0x80:
-        return _SMALL[byte], position + 1
-    second = data[position + 1]
-    if second < 0x80:
-        raw = byte & 0x7F | second << 7
-        return (raw >> 1) ^ -(raw & 1), position + 2
-    return read_varint(data, position, bits)

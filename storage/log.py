@@ -200,7 +200,7 @@ class Log:
         try:
             for batch in batches:
                 if batch.producer_id >= 0:
-                    self._apply(segment, batch)
+                    segment.apply(self.producers, batch)
             self.producers.end_offset = self.end_offset
         except OSError as error:
             # Only the transaction index can fail here. Without its entry an aborted transaction would be read. Nobody
@@ -218,19 +218,6 @@ class Log:
                 self.epochs.assign(batch.partition_leader_epoch, batch.base_offset)
         if self.epochs.dirty:
             self.epochs.save(self.disk, self.directory)
-
-    def _apply(self, segment: Segment, batch: Batch) -> None:
-        completed = self.producers.completion(batch)
-        if completed is not None and completed.aborted:
-            segment.transaction_index.append(
-                AbortedTransaction(
-                    completed.producer_id,
-                    completed.first_offset,
-                    completed.last_offset,
-                    completed.last_stable_offset,
-                )
-            )
-        self.producers.apply(batch)
 
     def _failed(self, what: str, error: OSError) -> KafkaError:
         return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.directory}: {what} failed: {error.strerror or error}")

@@ -6,12 +6,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from barnabas.protocol.errors import MalformedFrame
-from barnabas.protocol.varint import read_varint
+from barnabas.protocol.varint import ONE_BYTE_SIGNED, read_varint
 
 __all__ = ["Span", "record_spans"]
-
-# The signed values of varints of one byte.
-_SMALL = tuple((byte >> 1) ^ -(byte & 1) for byte in range(0x80))
 
 
 class Span(NamedTuple):
@@ -41,23 +38,23 @@ def _spans(data: bytes, count: int) -> Iterator[Span]:
     size = len(data)
     for _ in range(count):
         start = position
-        length, attributes = _signed(data, position)
+        length, attributes = read_varint(data, position)
         end = attributes + length
         if length < 0 or end > size:
             raise MalformedFrame(f"a record of {length} bytes exceeds its batch")
         byte = data[attributes + 1]
         if byte < 0x80:
-            timestamp_delta, rest = _SMALL[byte], attributes + 2
+            timestamp_delta, rest = ONE_BYTE_SIGNED[byte], attributes + 2
         else:
             timestamp_delta, rest = read_varint(data, attributes + 1, 64)
         byte = data[rest]
         if byte < 0x80:
-            offset_delta, position = _SMALL[byte], rest + 1
+            offset_delta, position = ONE_BYTE_SIGNED[byte], rest + 1
         else:
             offset_delta, position = read_varint(data, rest)
         byte = data[position]
         if byte < 0x80:
-            key_size, position = _SMALL[byte], position + 1
+            key_size, position = ONE_BYTE_SIGNED[byte], position + 1
         else:
             key_size, position = read_varint(data, position)
         key = None
@@ -66,23 +63,12 @@ def _spans(data: bytes, count: int) -> Iterator[Span]:
             position += key_size
         byte = data[position]
         if byte < 0x80:
-            value_size, position = _SMALL[byte], position + 1
+            value_size, position = ONE_BYTE_SIGNED[byte], position + 1
         else:
-            value_size, position = _signed(data, position)
+            value_size, position = read_varint(data, position)
         if position + max(value_size, 0) >= end:
             raise MalformedFrame(f"a record of {length} bytes is shorter than its fields")
         yield Span(start, end, attributes, rest, timestamp_delta, offset_delta, key, value_size >= 0)
         position = end
     if position != size:
         raise MalformedFrame(f"{size - position} bytes follow the records of a batch")
-
-
-def _signed(data: bytes, position: int) -> tuple[int, int]:
-    byte = data[position]
-    if byte < 0x80:
-        return _SMALL[byte], position + 1
-    second = data[position + 1]
-    if second < 0x80:
-        raw = byte & 0x7F | second << 7
-        return (raw >> 1) ^ -(raw & 1), position + 2
-    return read_varint(data, position)

@@ -13,7 +13,6 @@ from barnabas.protocol.errors import KafkaError, MalformedFrame
 from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.producer_state import AppendOrigin, ProducerState
 from barnabas.storage.segment import Segment
-from barnabas.storage.transaction_index import AbortedTransaction
 
 __all__ = ["Recovered", "recover_segment"]
 
@@ -56,17 +55,7 @@ def _read_all(segment: Segment, epochs: LeaderEpochs, producers: ProducerState) 
                 latest = epochs.latest_epoch
                 if batch.partition_leader_epoch > (-1 if latest is None else latest):
                     epochs.assign(batch.partition_leader_epoch, batch.base_offset)
-            completed = producers.completion(batch)
-            if completed is not None and completed.aborted:
-                segment.transaction_index.append(
-                    AbortedTransaction(
-                        completed.producer_id,
-                        completed.first_offset,
-                        completed.last_offset,
-                        completed.last_stable_offset,
-                    )
-                )
-            producers.apply(batch)
+            segment.apply(producers, batch)
             following = batch.next_offset
             position = found.position
     except (MalformedFrame, KafkaError) as error:

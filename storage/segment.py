@@ -16,7 +16,8 @@ from barnabas.protocol.record import read_records
 from barnabas.storage.disk import Disk, File
 from barnabas.storage.file_slice import FileSlice
 from barnabas.storage.index import MAX_RELATIVE_OFFSET, CorruptIndex, OffsetIndex, TimeIndex
-from barnabas.storage.transaction_index import TransactionIndex
+from barnabas.storage.producer_state import ProducerState
+from barnabas.storage.transaction_index import AbortedTransaction, TransactionIndex
 
 __all__ = ["SUFFIXES", "CorruptSegment", "Place", "Segment", "file_name"]
 
@@ -156,6 +157,21 @@ class Segment:
                 self.time_index.append_if_later(*latest)
             self._bytes_since_row = 0
         self._bytes_since_row += batch.size
+
+    def apply(self, producers: ProducerState, batch: Batch) -> None:
+        """Let the producers take note of a batch that is in this segment. A transaction that it aborts is in the index
+        first: only then may the last stable offset pass it."""
+        completed = producers.completion(batch)
+        if completed is not None and completed.aborted:
+            self.transaction_index.append(
+                AbortedTransaction(
+                    completed.producer_id,
+                    completed.first_offset,
+                    completed.last_offset,
+                    completed.last_stable_offset,
+                )
+            )
+        producers.apply(batch)
 
     def forget_indexes(self) -> None:
         """Empty the indexes, to be filled again by `note`, batch for batch from the first."""
