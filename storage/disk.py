@@ -167,16 +167,21 @@ class SystemFile(File):
         return memoryview(mapped)[position - start :]
 
     def write(self, position: int, chunks: Sequence[bytes | bytearray | memoryview]) -> None:
-        for start in range(0, len(chunks), _MOST_CHUNKS):
-            part = chunks if len(chunks) <= _MOST_CHUNKS else chunks[start : start + _MOST_CHUNKS]
-            length = sum(map(len, part))
-            written = os.pwritev(self._descriptor, part, position)
+        while len(chunks) > _MOST_CHUNKS:
+            position = self._write_some(position, chunks[:_MOST_CHUNKS])
+            chunks = chunks[_MOST_CHUNKS:]
+        self._write_some(position, chunks)
+
+    def _write_some(self, position: int, chunks: Sequence[bytes | bytearray | memoryview]) -> int:
+        """As many chunks as one call may have; return the position behind them."""
+        end = position + sum(map(len, chunks))
+        position += os.pwritev(self._descriptor, chunks, position)
+        if position < end:
             # A disk that becomes full takes a part, and says why only to who asks again.
-            rest = b"".join(part)[written:] if written < length else b""
+            rest = b"".join(chunks)[position - end :]
             while rest:
-                more = os.pwrite(self._descriptor, rest, position + length - len(rest))
-                rest = rest[more:]
-            position += length
+                rest = rest[os.pwrite(self._descriptor, rest, end - len(rest)) :]
+        return end
 
     def truncate(self, size: int) -> None:
         os.ftruncate(self._descriptor, size)

@@ -36,6 +36,8 @@ class Index:
         self.base_offset = base_offset
         self.max_rows = max_bytes // self.row.size
         self._map: memoryview | None = None
+        self._room = 0
+        """Rows that fit into the mapping."""
         self._count = 0
         self._last: tuple[int, int] | None = None
         """The last row, so that an append need not read it."""
@@ -56,7 +58,8 @@ class Index:
             raise CorruptIndex(f"{self.path} has {size} bytes, which is no multiple of {self.row.size}")
         self._map = self.disk.open(self.path).map(size) if size else memoryview(b"")
         empty = bytes(self.row.size)
-        self._count = bisect_left(range(size // self.row.size), True, key=lambda number: self._bytes(number) == empty)
+        self._room = size // self.row.size
+        self._count = bisect_left(range(self._room), True, key=lambda number: self._bytes(number) == empty)
         return self._map
 
     def _bytes(self, number: int) -> bytes:
@@ -66,36 +69,38 @@ class Index:
 
     def make_room(self, rows: int) -> None:
         """So that so many more rows, or as many as there may be, do not ask the disk for anything."""
-        view = self._map if self._map is not None else self._opened()
-        due = min(self._count + rows, self.max_rows) * self.row.size
-        while due > len(view):
-            view = self._grow(len(view))
+        if self._map is None:
+            self._opened()
+        while self._room < min(self._count + rows, self.max_rows):
+            self._grow()
 
-    def _append(self, *values: int) -> None:
+    def _append(self, first: int, second: int) -> None:
         view = self._map if self._map is not None else self._opened()
-        if (self._count + 1) * self.row.size > len(view):
-            view = self._grow(len(view))
-        self.row.pack_into(view, self._count * self.row.size, *values)
+        if self._count >= self._room:
+            view = self._grow()
+        self.row.pack_into(view, self._count * self.row.size, first, second)
         self._count += 1
 
-    def _grow(self, size: int) -> memoryview:
-        limit = self.max_rows * self.row.size
-        grown = min(max(2 * size, FIRST_ALLOCATION_BYTES // self.row.size * self.row.size), limit)
+    def _grow(self) -> memoryview:
+        size = self._room * self.row.size
+        rows = min(max(2 * self._room, FIRST_ALLOCATION_BYTES // self.row.size), self.max_rows)
         file = self.disk.open(self.path)
         self._release()
         try:
-            self._map = file.map(grown)
+            self._map = file.map(rows * self.row.size)
         except OSError:
             # A part of the space may have been found, and the file may end within a row then.
             with suppress(OSError):
                 file.truncate(size)
             raise
+        self._room = rows
         return self._map
 
     def _release(self) -> None:
         if self._map is not None:
             self._map.release()
             self._map = None
+            self._room = 0
 
     def _keep(self, count: int) -> None:
         """Forget the rows behind the first `count`. The space stays, and is zeros again."""
@@ -147,7 +152,8 @@ class OffsetIndex(Index):
 
     def append(self, offset: int, position: int) -> None:
         """Rows that do not rise are our own mistake; Kafka refuses them too."""
-        assert offset > self.last[0] or not self._count, f"{self.path}: offset {offset} does not rise"
+        last = self._last or self.last
+        assert offset > last[0] or not self._count, f"{self.path}: offset {offset} does not rise"
         self._append(offset - self.base_offset, position)
         self._last = (offset, position)
 
@@ -200,7 +206,7 @@ class TimeIndex(Index):
         return (len(self) if self._map is None else self._count) >= self.max_rows - 1
 
     def append_if_later(self, timestamp: int, offset: int) -> None:
-        last_timestamp, last_offset = self.last
+        last_timestamp, last_offset = self._last or self.last
         assert not self._count or (offset >= last_offset and timestamp >= last_timestamp), f"{self.path}: does not rise"
         if timestamp > last_timestamp:
             self._append(timestamp, offset - self.base_offset)

@@ -14,6 +14,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from barnabas.protocol.batches import (
+    LOG_OVERHEAD_BYTES,
     NO_TIMESTAMP,
     Batch,
     TimestampType,
@@ -34,6 +35,7 @@ __all__ = ["Appended", "FoundOffset", "Log", "Unsynced"]
 
 # What a leader decides of a batch, and the length that stands between.
 _STAMP = Struct(">qii")
+_STAMP_BYTES = _STAMP.size
 
 
 class Appended(NamedTuple):
@@ -142,17 +144,13 @@ class Log:
         if duplicate is not None:
             return Appended(duplicate.base_offset, duplicate.last_offset, duplicate.timestamp, duplicate=True)
         chunks: list[bytes | memoryview] = []
-        offset = self.end_offset
+        offset = first_offset = self.end_offset
         for batch in batches:
             batch.base_offset = offset
             batch.partition_leader_epoch = leader_epoch
-            offset = batch.next_offset
-            start = batch.position + _STAMP.size
-            chunks += (
-                _STAMP.pack(batch.base_offset, batch.length, leader_epoch),
-                memoryview(batch.buffer)[start : batch.end],
-            )
-        first_offset = self.end_offset
+            chunks.append(_STAMP.pack(offset, batch.length, leader_epoch))
+            chunks.append(memoryview(batch.buffer)[batch.position + _STAMP_BYTES : batch.end])
+            offset += batch.last_offset_delta + 1
         self._append(batches, chunks, now_ms)
         return Appended(first_offset, self.end_offset - 1, append_time_ms)
 
@@ -183,7 +181,11 @@ class Log:
         return Appended(batches[0].base_offset, self.end_offset - 1, NO_TIMESTAMP)
 
     def _append(self, batches: Sequence[Batch], chunks: Sequence[bytes | memoryview], now_ms: int) -> None:
-        size = sum([batch.size for batch in batches])
+        size, latest_timestamp = 0, NO_TIMESTAMP
+        for batch in batches:
+            size += LOG_OVERHEAD_BYTES + batch.length
+            if batch.max_timestamp > latest_timestamp:
+                latest_timestamp = batch.max_timestamp
         if size > self._roll_bytes:
             raise KafkaError(
                 ErrorCode.RECORD_LIST_TOO_LARGE,
@@ -192,16 +194,18 @@ class Log:
         before = self.end_offset
         try:
             self._begin_epochs(batches)
-            segment = self._segment_for(batches, size, now_ms)
-            segment.append(batches, [batch.last_offset for batch in batches], chunks)
+            segment = self.segments[-1]
+            last_offset = batches[-1].last_offset
+            if not segment.has_room(size, last_offset, latest_timestamp, now_ms, self._roll_bytes, self._roll_ms):
+                segment = self.roll(now_ms, batches[0].base_offset)
+            segment.append(batches, chunks)
         except OSError as error:
             raise self._failed("append", error) from error
-        self.end_offset = batches[-1].next_offset
+        self.end_offset = self.producers.end_offset = last_offset + 1
         try:
             for batch in batches:
                 if batch.producer_id >= 0:
                     segment.apply(self.producers, batch)
-            self.producers.end_offset = self.end_offset
         except OSError as error:
             # Only the transaction index can fail here. Without its entry an aborted transaction would be read. Nobody
             # has seen the batches yet, and an epoch too many does no harm: so that less is done than by `truncate_to`.
@@ -224,15 +228,7 @@ class Log:
 
     # Segments
 
-    def _segment_for(self, batches: Sequence[Batch], size: int, now_ms: int) -> Segment:
-        """The active segment, or a new one where that is full, too old, or cannot count so far."""
-        latest = max([batch.max_timestamp for batch in batches])
-        last_offset = batches[-1].last_offset
-        if not self.segments[-1].has_room(size, last_offset, latest, now_ms, self._roll_bytes, self._roll_ms):
-            self.roll(now_ms, batches[0].base_offset)
-        return self.segments[-1]
-
-    def roll(self, now_ms: int, base_offset: int | None = None) -> None:
+    def roll(self, now_ms: int, base_offset: int | None = None) -> Segment:
         """Seal the active segment and begin another one, at the end of the log or behind it."""
         base_offset = max(self.end_offset, base_offset or 0)
         active = self.active
@@ -242,13 +238,14 @@ class Log:
             active.truncate(base_offset)
             active.forget_indexes()
             self.segments[-1] = self.new_segment(base_offset, now_ms)
-            return
+            return self.active
         active.seal()
         self.producers.end_offset = base_offset
         snapshot = self.producers.take_snapshot(sync=False)
         if snapshot is not None:
             self._unsynced_snapshots.append(snapshot)
         self.segments.append(self.new_segment(base_offset, now_ms))
+        return self.active
 
     def new_segment(self, base_offset: int, now_ms: int) -> Segment:
         return Segment(

@@ -50,7 +50,7 @@ def _read_all(segment: Segment, epochs: LeaderEpochs, producers: ProducerState) 
             if batch.base_offset < following or not segment.offset_index.can_hold(batch.last_offset):
                 return position, following, f"offset {batch.base_offset} where {following} or a later one was due"
             producers.check(batch, AppendOrigin.REPLICATION)
-            segment.note(batch, batch.last_offset, position)
+            segment.note(batch, position)
             if batch.magic >= 2:
                 latest = epochs.latest_epoch
                 if batch.partition_leader_epoch > (-1 if latest is None else latest):

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from barnabas.protocol.batches import HEADER_BYTES, NO_TIMESTAMP, Batch, batch_at
+from barnabas.protocol.batches import HEADER_BYTES, LOG_OVERHEAD_BYTES, NO_TIMESTAMP, Batch, batch_at
 from barnabas.protocol.errors import ErrorCode, KafkaError, MalformedFrame
 from barnabas.protocol.record import read_records
 from barnabas.storage.disk import Disk, File
@@ -109,16 +109,17 @@ class Segment:
             and last_offset - self.base_offset <= MAX_RELATIVE_OFFSET
         )
 
-    def append(
-        self, batches: Sequence[Batch], last_offsets: Sequence[int], chunks: Sequence[bytes | memoryview]
-    ) -> int:
-        """Write batches at the end, and return where. `last_offsets` are theirs as stamped; `chunks` are their bytes.
+    def append(self, batches: Sequence[Batch], chunks: Sequence[bytes | memoryview]) -> int:
+        """Write batches at the end, and return where. Their offsets are as stamped; `chunks` are their bytes.
 
         If writing fails, the file is as it was before and nothing has been indexed: the indexes get their space first,
         because a batch without its row would be written and not acknowledged.
         """
         position = start = self.size
-        if self._bytes_since_row + sum([batch.size for batch in batches[:-1]]) > self.index_interval_bytes:
+        unindexed = self._bytes_since_row
+        if len(batches) > 1:
+            unindexed += sum([batch.size for batch in batches[:-1]])
+        if unindexed > self.index_interval_bytes:
             self.offset_index.make_room(len(batches))
             self.time_index.make_room(len(batches) + 1)
         if self._uncut:
@@ -130,9 +131,9 @@ class Segment:
             with suppress(OSError):
                 self._cut()
             raise
-        for batch, last_offset in zip(batches, last_offsets, strict=True):
-            self.note(batch, last_offset, position)
-            position += batch.size
+        for batch in batches:
+            self.note(batch, position)
+            position += LOG_OVERHEAD_BYTES + batch.length
         self.size = position
         return start
 
@@ -142,21 +143,21 @@ class Segment:
         self.file.truncate(self.size)
         self._uncut = False
 
-    def note(self, batch: Batch, last_offset: int, position: int) -> None:
+    def note(self, batch: Batch, position: int) -> None:
         """Keep what the header of a batch at that position adds to the indexes."""
         latest = self._latest if self._latest is not None else self.latest
         if batch.max_timestamp > latest[0]:
-            self._latest = latest = (batch.max_timestamp, last_offset)
+            self._latest = latest = (batch.max_timestamp, batch.last_offset)
         if self._first_timestamp is None:
             self._first_timestamp = batch.max_timestamp
         if self._bytes_since_row > self.index_interval_bytes:
             # Several batches at once may find room for the row of one only; a row less is no harm.
             if not self.offset_index.is_full:
-                self.offset_index.append(last_offset, position)
+                self.offset_index.append(batch.last_offset, position)
             if not self.time_index.is_full:
                 self.time_index.append_if_later(*latest)
             self._bytes_since_row = 0
-        self._bytes_since_row += batch.size
+        self._bytes_since_row += LOG_OVERHEAD_BYTES + batch.length
 
     def apply(self, producers: ProducerState, batch: Batch) -> None:
         """Let the producers take note of a batch that is in this segment. A transaction that it aborts is in the index
@@ -412,7 +413,7 @@ class Segment:
         self._first_timestamp = None
         self._bytes_since_row = 0
         for batch, position in self.places():
-            self.note(batch, batch.last_offset, position)
+            self.note(batch, position)
 
     def check_indexes(self) -> None:
         """Raise CorruptIndex if an index is missing or cannot belong to this log."""

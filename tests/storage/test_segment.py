@@ -41,7 +41,7 @@ def fill(segment: Segment, counts: Sequence[int]) -> list[bytes]:
     made = list(batches_from(segment.read_next_offset(), counts))
     for data in made:
         batch = Batch(data)
-        segment.append([batch], [batch.last_offset], [data])
+        segment.append([batch], [data])
     return made
 
 
@@ -68,7 +68,7 @@ def test_every_offset_is_found_in_its_batch(place: Place) -> None:
 def test_several_batches_are_appended_at_once(place: Place) -> None:
     segment = segment_at(place)
     made = [Batch(data) for data in batches_from(BASE, COUNTS)]
-    assert segment.append(made, [each.last_offset for each in made], [bytes(each.buffer) for each in made]) == 0
+    assert segment.append(made, [bytes(each.buffer) for each in made]) == 0
     assert segment.read_next_offset() == BASE + sum(COUNTS)
     assert segment.find(BASE + 5) is not None
 
@@ -145,7 +145,7 @@ def test_times_of_records_count_for_rolling_and_the_clock_without_them(place: Pl
     assert segment.waited_ms(999_999, 10 * BASE + 70) == 70
     untimed = segment_at(Place(place.disk, place.directory), 900)
     data = build_batch([Record(value=b"v")], base_offset=900)
-    untimed.append([Batch(data)], [900], [data])
+    untimed.append([Batch(data)], [data])
     assert untimed.waited_ms(5_000, -1) == 4_000
     assert untimed.latest == (-1, 900)
     assert untimed.largest_timestamp == place.disk.modified_ms(untimed.path(".log"))
@@ -185,11 +185,11 @@ def test_a_failed_append_leaves_the_segment_as_it_was(place: Place) -> None:
     file = segment.file
     segment._file = HalfWriting(file, half)  # type: ignore[assignment]
     with pytest.raises(OSError, match="No space"):
-        segment.append([Batch(data)], [Batch(data).last_offset], [data])
+        segment.append([Batch(data)], [data])
     segment._file = file
     assert (segment.size, file.size()) == (len(b"".join(made)),) * 2
     assert segment.read_next_offset() == BASE + 4
-    segment.append([Batch(data)], [Batch(data).last_offset], [data])
+    segment.append([Batch(data)], [data])
     assert segment.read_next_offset() == BASE + 13
 
 
