@@ -183,9 +183,7 @@ class _Compaction:
                     kept.append(retained)
             if kept:
                 self._throttle(sum([len(one.data) for one in kept]))
-                cleaned.append(
-                    [one.batch for one in kept], [one.batch.last_offset for one in kept], [one.data for one in kept]
-                )
+                cleaned.append([one.batch for one in kept], [one.data for one in kept])
 
     def _new_segment(self, base_offset: int) -> Segment:
         for suffix in SUFFIXES:

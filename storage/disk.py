@@ -41,6 +41,12 @@ class File(ABC):
     def read(self, position: int, length: int) -> bytes:
         """At most `length` bytes; fewer where the file ends."""
 
+    def read_into(self, position: int, buffer: memoryview) -> int:
+        """Fill the buffer and return how many bytes there are; fewer where the file ends."""
+        data = self.read(position, len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
     @abstractmethod
     def view(self, position: int, length: int) -> memoryview:
         """Bytes of a part of the file that nobody will change or cut off, without a copy where that is possible."""
@@ -158,6 +164,9 @@ class SystemFile(File):
 
     def read(self, position: int, length: int) -> bytes:
         return os.pread(self._descriptor, length, position)
+
+    def read_into(self, position: int, buffer: memoryview) -> int:
+        return os.preadv(self._descriptor, [buffer], position)
 
     def view(self, position: int, length: int) -> memoryview:
         if length == 0:

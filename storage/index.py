@@ -8,7 +8,7 @@ first comes after some bytes of log), so that the rows of a file that was left b
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from struct import Struct
@@ -29,6 +29,8 @@ class Index:
     """Rows of one width. Nothing is opened before a row is asked for."""
 
     row: Struct
+    rows_for_sealing = 0
+    """Left for the moment at which the segment is sealed."""
 
     def __init__(self, disk: Disk, path: Path, base_offset: int, max_bytes: int) -> None:
         self.disk = disk
@@ -48,7 +50,7 @@ class Index:
 
     @property
     def is_full(self) -> bool:
-        return (len(self) if self._map is None else self._count) >= self.max_rows
+        return (len(self) if self._map is None else self._count) >= self.max_rows - self.rows_for_sealing
 
     def _opened(self) -> memoryview:
         if self._map is not None:
@@ -80,6 +82,17 @@ class Index:
             view = self._grow()
         self.row.pack_into(view, self._count * self.row.size, first, second)
         self._count += 1
+
+    def _extend(self, rows: Sequence[tuple[int, int]]) -> None:
+        if not rows:
+            return
+        self.make_room(len(rows))
+        rows = rows[: max(self.max_rows - self.rows_for_sealing - self._count, 0)]
+        packed = b"".join([self.row.pack(first, second) for first, second in rows])
+        start = self._count * self.row.size
+        self._opened()[start : start + len(packed)] = packed
+        self._count += len(rows)
+        self._last = None
 
     def _grow(self) -> memoryview:
         size = self._room * self.row.size
@@ -157,6 +170,10 @@ class OffsetIndex(Index):
         self._append(offset - self.base_offset, position)
         self._last = (offset, position)
 
+    def extend(self, rows: Sequence[tuple[int, int]]) -> None:
+        """Many rows at once, as far as there is room."""
+        self._extend([(offset - self.base_offset, position) for offset, position in rows])
+
     def __getitem__(self, number: int) -> tuple[int, int]:
         relative, position = self.row.unpack_from(self._opened(), number * self.row.size)
         return self.base_offset + relative, position
@@ -196,14 +213,10 @@ class TimeIndex(Index):
     """Rows of (timestamp, offset): no batch up to the one that ends with the offset has a later timestamp."""
 
     row = Struct(">qi")
+    rows_for_sealing = 1
 
     NOTHING = -1
     """Kafka's "no timestamp", also of an index without rows."""
-
-    @property
-    def is_full(self) -> bool:
-        """One row is left for the moment at which the segment is sealed."""
-        return (len(self) if self._map is None else self._count) >= self.max_rows - 1
 
     def append_if_later(self, timestamp: int, offset: int) -> None:
         last_timestamp, last_offset = self._last or self.last
@@ -211,6 +224,15 @@ class TimeIndex(Index):
         if timestamp > last_timestamp:
             self._append(timestamp, offset - self.base_offset)
             self._last = (timestamp, offset)
+
+    def extend(self, rows: Sequence[tuple[int, int]]) -> None:
+        """Many rows at once, as far as there is room; of equal times the first."""
+        latest, later = self.last[0], []
+        for timestamp, offset in rows:
+            if timestamp > latest:
+                latest = timestamp
+                later.append((timestamp, offset - self.base_offset))
+        self._extend(later)
 
     def __getitem__(self, number: int) -> tuple[int, int]:
         timestamp, relative = self.row.unpack_from(self._opened(), number * self.row.size)

@@ -25,9 +25,9 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.record import read_records
 from barnabas.protocol.records.producer_snapshot import ProducerEntry
 
-__all__ = ["AppendOrigin", "Producer", "RememberedBatch", "read_marker"]
+__all__ = ["REMEMBERED_BATCHES", "AppendOrigin", "Producer", "RememberedBatch", "read_marker"]
 
-_REMEMBERED_BATCHES = 5  # as many as a producer may have in flight
+REMEMBERED_BATCHES = 5  # as many as a producer may have in flight
 _MAX_EPOCH = 2**15 - 1
 
 
@@ -70,7 +70,7 @@ class Producer:
     last_timestamp: int = NO_TIMESTAMP
     transaction_first_offset: int | None = None
     """Of the transaction that is going on."""
-    batches: deque[RememberedBatch] = field(default_factory=lambda: deque(maxlen=_REMEMBERED_BATCHES))
+    batches: deque[RememberedBatch] = field(default_factory=lambda: deque(maxlen=REMEMBERED_BATCHES))
     """Of this epoch."""
 
     @property

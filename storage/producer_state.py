@@ -54,6 +54,10 @@ class ProducerState:
         """By producer id; to be looked at only."""
         return MappingProxyType(self._producers)
 
+    def in_transaction(self, producer_id: int) -> bool:
+        producer = self._producers.get(producer_id)
+        return producer is not None and producer.transaction_first_offset is not None
+
     @property
     def is_empty(self) -> bool:
         return not self._producers and not self._unreplicated

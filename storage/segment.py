@@ -19,7 +19,7 @@ from barnabas.storage.index import MAX_RELATIVE_OFFSET, CorruptIndex, OffsetInde
 from barnabas.storage.producer_state import ProducerState
 from barnabas.storage.transaction_index import AbortedTransaction, TransactionIndex
 
-__all__ = ["SUFFIXES", "CorruptSegment", "Place", "Segment", "file_name"]
+__all__ = ["SUFFIXES", "CorruptSegment", "IndexRows", "Place", "Segment", "file_name"]
 
 SUFFIXES = (".log", ".index", ".timeindex", ".txnindex")
 
@@ -48,6 +48,28 @@ class Place(NamedTuple):
     @property
     def end(self) -> int:
         return self.position + self.batch.size
+
+
+class IndexRows:
+    """Rows of both indexes, gathered from batches one after the other before they are written at once."""
+
+    __slots__ = ("interval_bytes", "latest", "offsets", "times", "unindexed_bytes")
+
+    def __init__(self, interval_bytes: int, unindexed_bytes: int, latest: tuple[int, int]) -> None:
+        self.interval_bytes = interval_bytes
+        self.unindexed_bytes = unindexed_bytes
+        self.latest = latest
+        self.offsets: list[tuple[int, int]] = []
+        self.times: list[tuple[int, int]] = []
+
+    def add(self, last_offset: int, timestamp: int, position: int, size: int) -> None:
+        if timestamp > self.latest[0]:
+            self.latest = (timestamp, last_offset)
+        if self.unindexed_bytes > self.interval_bytes:
+            self.offsets.append((last_offset, position))
+            self.times.append(self.latest)
+            self.unindexed_bytes = 0
+        self.unindexed_bytes += size
 
 
 class Segment:
@@ -158,6 +180,16 @@ class Segment:
                 self.time_index.append_if_later(*latest)
             self._bytes_since_row = 0
         self._bytes_since_row += LOG_OVERHEAD_BYTES + batch.length
+
+    def rows_to_come(self) -> IndexRows:
+        """For batches that are there and have not been noted: `add` each, then `add_rows`."""
+        return IndexRows(self.index_interval_bytes, self._bytes_since_row, self.latest)
+
+    def add_rows(self, rows: IndexRows) -> None:
+        self._bytes_since_row = rows.unindexed_bytes
+        self._latest = rows.latest
+        self.offset_index.extend(rows.offsets)
+        self.time_index.extend(rows.times)
 
     def apply(self, producers: ProducerState, batch: Batch) -> None:
         """Let the producers take note of a batch that is in this segment. A transaction that it aborts is in the index
