@@ -88,6 +88,34 @@ def bench_append(root: Path) -> None:
         row(f"append, batches of {size // 1024} KiB", our_s * 1e6, bare_s * 1e6, "µs", bare_s / our_s)
 
 
+def bench_group_commit(root: Path) -> None:
+    """durability=fsync where 64 appends wait for one sync, beside writing and syncing each."""
+    data = batch_of(1_024)
+    log = fresh_log(root / "group")
+    descriptor = os.open(root / "bare-group", os.O_RDWR | os.O_CREAT)
+
+    def ours() -> float:
+        began = time.perf_counter()
+        for _ in range(4):
+            for _ in range(64):
+                log.append_as_leader([Batch(data)], 0, NOW)
+            work = log.unsynced_records()
+            work.sync()
+            log.records_synced(work)
+        return (time.perf_counter() - began) / 256
+
+    def bare() -> float:
+        began = time.perf_counter()
+        for _ in range(64):
+            os.pwrite(descriptor, data, os.fstat(descriptor).st_size)
+            os.fdatasync(descriptor)
+        return (time.perf_counter() - began) / 64
+
+    our_s, bare_s = alternating(ours, bare, rounds=5)
+    os.close(descriptor)
+    row("durable append of 1 KiB: 64 share a sync; each its own", our_s * 1e6, bare_s * 1e6, "µs", bare_s / our_s)
+
+
 def bench_read(root: Path) -> None:
     """Finding 1 MiB at the first and at the last offset of a small and of a large log; no byte of it is read."""
     for name, segments in (("100 MiB", 1), ("20 GiB, sparse", 20)):
@@ -229,7 +257,7 @@ def row(name: str, ours: float, bare: float, unit: str, ratio: float) -> None:
     print(f"| {name} | {ours:,.1f} | {bare:,.1f} | {unit} | {ratio:.2f} |", flush=True)
 
 
-BENCHES = [bench_append, bench_read, bench_reopen, bench_recovery, bench_compaction]
+BENCHES = [bench_append, bench_group_commit, bench_read, bench_reopen, bench_recovery, bench_compaction]
 
 
 def main(names: list[str]) -> None:

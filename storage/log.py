@@ -24,6 +24,7 @@ from barnabas.protocol.batches import (
 from barnabas.protocol.errors import ErrorCode, KafkaError, MalformedFrame
 from barnabas.protocol.varint import Bytes
 from barnabas.storage.disk import Disk, File
+from barnabas.storage.durability import Unsynced
 from barnabas.storage.file_slice import FileSlice
 from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.producer_state import AppendOrigin, ProducerState
@@ -31,7 +32,7 @@ from barnabas.storage.segment import Segment
 from barnabas.storage.topic_config import TopicConfig
 from barnabas.storage.transaction_index import AbortedTransaction
 
-__all__ = ["Appended", "FoundOffset", "Log", "Unsynced"]
+__all__ = ["Appended", "FoundOffset", "Log"]
 
 # What a leader decides of a batch, and the length that stands between.
 _STAMP = Struct(">qii")
@@ -53,29 +54,13 @@ class FoundOffset(NamedTuple):
     leader_epoch: int
 
 
-class Unsynced(NamedTuple):
-    """What to sync, in any thread, before the log may be told that it is safe up to `offset`."""
-
-    files: list[File]
-    indexes: list[Segment]
-    directory: Path
-    disk: Disk
-    offset: int
-
-    def sync(self) -> None:
-        for file in self.files:
-            file.sync()
-        for segment in self.indexes:
-            segment.sync()
-        self.disk.sync_directory(self.directory)
-
-
 class Log:
     """One partition's log, opened by loading.py.
 
     start_offset     the first offset that may be read: records below may still lie in the first segment
     end_offset       the offset that the next record gets
-    recovery_point   below it everything is synced, so that a crash cannot have touched it
+    synced_offset    records below it are safe from a power cut, though what leads to them may have to be made anew
+    recovery_point   below it everything is synced, so that after a crash nothing of it has to be read
     """
 
     def __init__(
@@ -99,7 +84,7 @@ class Log:
         self.epochs = epochs
         self.start_offset = start_offset
         self.end_offset = end_offset
-        self.recovery_point = recovery_point
+        self.synced_offset = self.recovery_point = recovery_point
         self.removed: list[Segment] = []
         """Segments that are no part of the log any more and are named `.deleted`; somebody has to `remove` them."""
         self.cuts = 0
@@ -357,7 +342,7 @@ class Log:
         self.active.truncate(offset)
         self.end_offset = offset
         self.start_offset = min(self.start_offset, offset)
-        self.recovery_point = min(self.recovery_point, offset)
+        self._unsync(offset)
         self.epochs.truncate_from_end(offset)
         self.epochs.save(self.disk, self.directory)
         self.reload_producers(now_ms)
@@ -376,7 +361,7 @@ class Log:
         self.delete_segments(list(self.segments))
         self.segments.append(self.new_segment(offset, now_ms))
         self.start_offset = self.end_offset = offset
-        self.recovery_point = min(self.recovery_point, offset)
+        self._unsync(offset)
         self.epochs.clear()
         self.epochs.save(self.disk, self.directory)
         self.producers.truncate_fully_and_start_at(offset)
@@ -414,10 +399,29 @@ class Log:
         # The segment before a recovery point between two has been sealed since it was synced.
         first = self.segment_number(self.recovery_point - 1)
         snapshots, self._unsynced_snapshots = self._unsynced_snapshots, []
-        return Unsynced(snapshots, self.segments[first:], self.directory, self.disk, self.end_offset)
+        return Unsynced(self.disk, snapshots, self.segments[first:], self.directory, self.end_offset, self.cuts)
 
-    def synced(self, offset: int) -> None:
-        self.recovery_point = max(self.recovery_point, min(offset, self.end_offset))
+    def synced(self, work: Unsynced) -> None:
+        if work.cuts == self.cuts:
+            self.recovery_point = max(self.recovery_point, work.offset)
+        self.records_synced(work)
+
+    def unsynced_records(self) -> Unsynced:
+        """No more than what keeps the records themselves: recovery makes the rest anew. All that wait to be
+        acknowledged share this; tell `records_synced`."""
+        segments = self.segments[self.segment_number(self.synced_offset) :]
+        # A segment that begins there is new, and so its name may not be safe.
+        directory = self.directory if segments[-1].base_offset >= self.synced_offset else None
+        files = [segment.file for segment in segments]
+        return Unsynced(self.disk, files, [], directory, self.end_offset, self.cuts)
+
+    def records_synced(self, work: Unsynced) -> None:
+        if work.cuts == self.cuts:
+            self.synced_offset = max(self.synced_offset, work.offset)
+
+    def _unsync(self, offset: int) -> None:
+        self.recovery_point = min(self.recovery_point, offset)
+        self.synced_offset = min(self.synced_offset, offset)
 
     def close(self) -> None:
         """Cleanly: synced, and so that the next one to open it reads no batch."""
@@ -425,7 +429,7 @@ class Log:
         self.active.seal()
         work = self.unsynced()
         work.sync()
-        self.synced(work.offset)
+        self.synced(work)
         for segment in self.segments:
             segment.let_go()
 

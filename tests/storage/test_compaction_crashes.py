@@ -31,7 +31,7 @@ def busy_log(disk: FaultyDisk) -> Log:
     log.roll(NOW)
     work = log.unsynced()
     work.sync()
-    log.synced(work.offset)
+    log.synced(work)
     return log
 
 

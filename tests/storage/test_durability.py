@@ -92,7 +92,7 @@ def stop(log: Log, root: Path = ROOT) -> None:
 def sync(log: Log) -> None:
     work = log.unsynced()
     work.sync()
-    log.synced(work.offset)
+    log.synced(work)
 
 
 # What a log holds

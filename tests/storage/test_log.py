@@ -325,7 +325,7 @@ class LogModel(RuleBasedStateMachine):
     def sync(self) -> None:
         work = self.log.unsynced()
         work.sync()
-        self.log.synced(work.offset)
+        self.log.synced(work)
 
     @rule(clean=st.booleans())
     def reopen(self, clean: bool) -> None:

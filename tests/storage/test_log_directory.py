@@ -59,7 +59,7 @@ def test_after_a_crash_the_log_is_read_from_its_checkpoint_on(place: Place) -> N
     append(log, b"a")
     work = log.unsynced()
     work.sync()
-    log.synced(work.offset)
+    log.synced(work)
     directory.write_checkpoints({ORDERS: 1})
     append(log, b"b")
     log.active.file.write(log.active.size, [b"torn"])

@@ -124,7 +124,7 @@ class Program:
     def sync(self, number: int) -> None:
         work = self.logs[number].unsynced()
         work.sync()
-        self.logs[number].synced(work.offset)
+        self.logs[number].synced(work)
 
     def checkpoint(self, _number: int) -> None:
         write_checkpoints(self.logs, self.root)

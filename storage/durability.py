@@ -1,0 +1,47 @@
+"""How safe an acknowledged record is, and the work of making it so.
+
+kafka    in the page cache: it survives this process, and a power cut only where another replica has it
+fsync    on the disk: nothing is acknowledged before; records that wait at the same time share one sync
+memory   in this process alone: the directories are a `MemoryDisk`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.storage.disk import Disk, File
+
+if TYPE_CHECKING:
+    from barnabas.storage.segment import Segment
+
+__all__ = ["Durability", "Unsynced"]
+
+
+class Durability(Enum):
+    KAFKA = "kafka"
+    FSYNC = "fsync"
+    MEMORY = "memory"
+
+
+class Unsynced(NamedTuple):
+    """What to sync, in any thread, before the log is told that it is safe up to `offset`."""
+
+    disk: Disk
+    files: Sequence[File]
+    indexes: Sequence[Segment]
+    directory: Path | None
+    """If there are new names in it."""
+    offset: int
+    cuts: int
+    """How often the log had been truncated: what was synced before then is not what is there."""
+
+    def sync(self) -> None:
+        for file in self.files:
+            file.sync()
+        for segment in self.indexes:
+            segment.sync()
+        if self.directory is not None:
+            self.disk.sync_directory(self.directory)
