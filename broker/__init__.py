@@ -1,0 +1,1 @@
+"""Sockets in: listener, connection, dispatch, one file per API, configuration, wiring."""

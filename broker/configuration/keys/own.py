@@ -1,0 +1,32 @@
+"""Barnabas's own keys, which Kafka would take for an unknown one and leave alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from barnabas.broker.configuration.key import HIGH, LOW, MEDIUM, READ_ONLY, key
+from barnabas.storage.topic_config_types import INT, LONG, STRING, at_least, one_of
+
+__all__ = ["OwnKeys"]
+
+MEBIBYTE = 1 << 20
+
+# fmt: off
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnKeys:
+    """Each is one attribute of the node's configuration."""
+
+    barnabas_durability: str = key(STRING, "kafka", one_of("kafka", "fsync", "memory"), HIGH, READ_ONLY,
+        "When a record is safe: kafka once replicas have it, fsync once a disk has it, memory never, for tests.")
+    barnabas_memory_requests_max_bytes: int = key(LONG, 256 * MEBIBYTE, at_least(MEBIBYTE), MEDIUM, READ_ONLY,
+        "The most bytes of all requests that are read and not answered yet; beyond it no connection is read.")
+    barnabas_memory_responses_max_bytes: int = key(LONG, 256 * MEBIBYTE, at_least(MEBIBYTE), MEDIUM, READ_ONLY,
+        "The most bytes of all answers that wait in memory to be sent; beyond it no request is begun.")
+    barnabas_memory_connection_max_bytes: int = key(LONG, 128 * MEBIBYTE, at_least(64 * 1024), MEDIUM, READ_ONLY,
+        "The most bytes of requests and answers of one connection.")
+    barnabas_memory_producers_max: int = key(INT, 1_000_000, at_least(1), LOW, READ_ONLY,
+        "The most producers that all partitions together remember.")
+    barnabas_log_format: str = key(STRING, "human", one_of("human", "json"), LOW, READ_ONLY,
+        "How Barnabas writes its log: human for people, json for programs.")

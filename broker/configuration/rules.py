@@ -1,0 +1,90 @@
+"""The limits that Kafka sets to values of a broker, beside those that topics have too (storage/topic_config_types.py)."""
+
+from __future__ import annotations
+
+from barnabas.broker.configuration.addresses import parse_bootstrap_server, parse_voter
+from barnabas.storage.topic_config_types import Rule
+
+__all__ = [
+    "CONSUMER_ASSIGNORS",
+    "DISTINCT",
+    "NOT_EMPTY",
+    "NO_CLASS",
+    "NO_PROVIDERS",
+    "SERVERS",
+    "SHARE_ASSIGNORS",
+    "SOME",
+    "VOTERS",
+    "one_of_any_case",
+    "only",
+    "some_of",
+]
+
+
+def _distinct(values: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(values))
+
+
+def _all_there(values: tuple[str, ...]) -> bool:
+    return all(values)
+
+
+DISTINCT = Rule("a list with commas between, none of it empty", _all_there, _distinct)
+"""Kafka drops repeated values, and allows none at all."""
+
+SOME = Rule("a list with commas between, none of it empty", lambda values: bool(values) and all(values), _distinct)
+
+NOT_EMPTY = Rule("not empty", bool)
+
+
+def one_of_any_case(*choices: str) -> Rule:
+    return Rule(f"one of {', '.join(choice.lower() for choice in choices)}", lambda value: value.upper() in choices)
+
+
+def some_of(*choices: str) -> Rule:
+    return Rule(
+        f"a list of {', '.join(choices)}",
+        lambda values: bool(values) and all(value in choices for value in values),
+        _distinct,
+    )
+
+
+def only(*classes: str) -> Rule:
+    """Kafka would load any class of Java; here nothing but what Barnabas does itself can be meant."""
+    named = " or ".join(name or "empty" for name in classes)
+    return Rule(f"{named}, since Barnabas runs no class of Java", lambda value: value in classes)
+
+
+NO_CLASS = Rule("left out, since Barnabas runs no class of Java", lambda _: False)
+"""Policies and callbacks decide who may do what: a start that ignored one would allow what was forbidden."""
+
+NO_PROVIDERS = Rule(
+    "left out, since Barnabas runs no class of Java: write the values themselves", lambda values: not values
+)
+
+_CONSUMER_ASSIGNORS = {
+    "uniform": "uniform",
+    "range": "range",
+    "org.apache.kafka.coordinator.group.assignor.UniformAssignor": "uniform",
+    "org.apache.kafka.coordinator.group.assignor.RangeAssignor": "range",
+}
+CONSUMER_ASSIGNORS = Rule(
+    "a list of uniform, range",
+    lambda values: bool(values) and all(value in _CONSUMER_ASSIGNORS for value in values),
+    _distinct,
+)
+SHARE_ASSIGNORS = Rule("simple", lambda values: values == ("simple",), _distinct)
+
+
+def _parses(values: tuple[str, ...], parse: object) -> bool:
+    assert callable(parse)
+    try:
+        for value in values:
+            parse(value)
+    except ValueError:
+        return False
+    return True
+
+
+VOTERS = Rule("a list of NODE_ID@HOST:PORT", lambda values: _parses(values, parse_voter))
+SERVERS = Rule("a list of HOST:PORT", lambda values: _parses(values, parse_bootstrap_server))
