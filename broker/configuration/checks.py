@@ -139,12 +139,12 @@ def _check_topic_defaults(values: Values) -> Iterator[str]:
             TopicConfig.server_defaults(given)
         except KafkaError as error:
             found = True
-            yield f"{error}."
+            yield f"{error.message}."
     if not found and all(name in values for key in TOPIC_CONFIGS.values() for name in key.server_names):
         try:
             topic_defaults(values)
         except KafkaError as error:
-            yield f"{error}."
+            yield f"{error.message}."
 
 
 CHECKS: tuple[Check, ...] = (

@@ -86,7 +86,7 @@ REQUIRED: Final = _Required()
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """`default` is Kafka's, barnabas_defaults.py has those that are others here; `does` is empty for what does nothing."""
+    """`default` is Kafka's, barnabas_defaults.py has others; `does` is empty where nothing comes of it."""
 
     name: str
     type: Type

@@ -170,7 +170,7 @@ def _check_ports(endpoints: Sequence[Endpoint]) -> None:
         versions = [_ip_version(host) for host in hosts]
         if len(hosts) > 1 and sorted(versions) != [4, 6]:
             raise ValueError(
-                f"port {port} has several listeners: give each another one, or one an IPv4 address and one an IPv6 address"
+                f"port {port} has several listeners: give each its own, or one an IPv4 and one an IPv6 address"
             )
 
 

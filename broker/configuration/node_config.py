@@ -4,8 +4,8 @@
     config.num_partitions
     config = config.with_dynamic(cluster={"log.retention.ms": "60000"}, broker={})
 
-An attribute has its key's name with underscores for dots. Where several keys say one thing together, such as listeners or
-log.dirs, it is what they come to.
+An attribute has its key's name with underscores for dots. Where several keys say one thing together, such as those of
+listeners or log.dirs, it is what they come to.
 """
 
 from __future__ import annotations
@@ -77,17 +77,17 @@ class NodeConfig(NodeKeys):
         given = _settled(dict(file or {}), settings or {})
         return _build(_with_node_id(given), {}, {}, tuple(_notices(given)))
 
-    def with_dynamic(self, cluster: Mapping[str, str], broker: Mapping[str, str]) -> NodeConfig:
+    def with_dynamic(self, cluster: Mapping[str, str], broker: Mapping[str, str], *, fitted: bool = True) -> NodeConfig:
         """What is set while the broker runs, in place of what was set so before: for the whole cluster, and over it for
-        this broker. What may not be set so must have been left out (altering.py). ConfigurationError leaves the caller
-        with what was there before."""
-        return _build(self.static, cluster, broker, self.notices)
+        this broker. What may not be set so must have been left out (dynamic.py). ConfigurationError leaves the caller
+        with what was there before. `fitted` moves a few values into their bounds, rather than to refuse them."""
+        return _build(self.static, cluster, broker, self.notices, fitted=fitted)
 
     @property
     def offsets_retention_ms(self) -> int:
         return self.offsets_retention_minutes * 60_000
 
-    def fitted(self, name: str, live_brokers: int) -> int:
+    def fitted_to_brokers(self, name: str, live_brokers: int) -> int:
         """The replicas or in-sync replicas that a topic of the cluster's own gets: as it was set, or as Kafka's default
         wants and the brokers that there are allow."""
         assert name in FITTED_TO_BROKERS, name
@@ -128,10 +128,15 @@ def _with_node_id(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _build(
-    static: Mapping[str, str], cluster: Mapping[str, str], broker: Mapping[str, str], notices: tuple[Notice, ...]
+    static: Mapping[str, str],
+    cluster: Mapping[str, str],
+    broker: Mapping[str, str],
+    notices: tuple[Notice, ...],
+    *,
+    fitted: bool = False,
 ) -> NodeConfig:
     texts = overridden(static, cluster, broker)
-    if cluster or broker:
+    if fitted:
         texts = clamped(texts)
     values, problems = read_values(texts)
     problems += values.problems((*CHECKS, check_addresses))

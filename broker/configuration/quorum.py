@@ -203,7 +203,7 @@ def _check_broker(values: Values, addresses: Addresses) -> Iterator[str]:
         return
     if addresses.inter_broker_listener_name not in advertised:
         yield (
-            f"Brokers are to use the listener {addresses.inter_broker_listener_name} among themselves, which is not there: "
+            f"The listener of brokers among themselves, {addresses.inter_broker_listener_name}, is not advertised: "
             f"set inter.broker.listener.name to one of {', '.join(sorted(advertised))}."
         )
     if not advertised <= bound:

@@ -1,6 +1,8 @@
-"""The limits that Kafka sets to values of a broker, beside those that topics have too (storage/topic_config_types.py)."""
+"""The limits that Kafka sets to values of a broker, beside those that storage/topic_config_types.py has for topics."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from barnabas.broker.configuration.addresses import parse_bootstrap_server, parse_voter
 from barnabas.storage.topic_config_types import Rule
@@ -15,6 +17,7 @@ __all__ = [
     "SHARE_ASSIGNORS",
     "SOME",
     "VOTERS",
+    "fraction",
     "one_of_any_case",
     "only",
     "some_of",
@@ -49,6 +52,10 @@ def some_of(*choices: str) -> Rule:
     )
 
 
+def fraction(low: float, high: float) -> Rule:
+    return Rule(f"from {low} to {high}", lambda value: not value < low and not value > high)
+
+
 def only(*classes: str) -> Rule:
     """Kafka would load any class of Java; here nothing but what Barnabas does itself can be meant."""
     named = " or ".join(name or "empty" for name in classes)
@@ -59,7 +66,7 @@ NO_CLASS = Rule("left out, since Barnabas runs no class of Java", lambda _: Fals
 """Policies and callbacks decide who may do what: a start that ignored one would allow what was forbidden."""
 
 NO_PROVIDERS = Rule(
-    "left out, since Barnabas runs no class of Java: write the values themselves", lambda values: not values
+    "left out: write the values themselves, since Barnabas runs no class of Java", lambda them: not them
 )
 
 _CONSUMER_ASSIGNORS = {
@@ -76,15 +83,17 @@ CONSUMER_ASSIGNORS = Rule(
 SHARE_ASSIGNORS = Rule("simple", lambda values: values == ("simple",), _distinct)
 
 
-def _parses(values: tuple[str, ...], parse: object) -> bool:
-    assert callable(parse)
-    try:
-        for value in values:
-            parse(value)
-    except ValueError:
-        return False
-    return True
+def _parses(parse: Callable[[str], object]) -> Callable[[tuple[str, ...]], bool]:
+    def permits(values: tuple[str, ...]) -> bool:
+        try:
+            for value in values:
+                parse(value)
+        except ValueError:
+            return False
+        return True
+
+    return permits
 
 
-VOTERS = Rule("a list of NODE_ID@HOST:PORT", lambda values: _parses(values, parse_voter))
-SERVERS = Rule("a list of HOST:PORT", lambda values: _parses(values, parse_bootstrap_server))
+VOTERS = Rule("a list of NODE_ID@HOST:PORT", _parses(parse_voter))
+SERVERS = Rule("a list of HOST:PORT", _parses(parse_bootstrap_server))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from barnabas.broker.configuration.key import Key
 from barnabas.broker.configuration.keys import KEYS
 
-__all__ = ["base_name", "key_of", "overridden", "synonyms_of"]
+__all__ = ["base_name", "key_of", "listener_key", "names_a_listener", "overridden", "synonyms_of"]
 
 _OF_A_LISTENER = re.compile(r"listener\.name\.[^.]*\.(.*)")
 _OF_A_MECHANISM = (
@@ -29,19 +29,29 @@ _FLUSH = ("log.flush.interval.ms", "log.flush.scheduler.interval.ms")
 _BY_NAME = {name: names for names in _UNITS for name in names} | {_FLUSH[0]: _FLUSH}
 
 
+def names_a_listener(name: str) -> bool:
+    return _OF_A_LISTENER.fullmatch(name) is not None
+
+
+def listener_key(name: str) -> str:
+    """What is behind listener.name.NAME., with the name of a mechanism if there is one."""
+    found = _OF_A_LISTENER.fullmatch(name)
+    return found[1] if found else name
+
+
 def base_name(name: str) -> str:
     """The key behind listener.name.NAME., without a mechanism in front."""
-    found = _OF_A_LISTENER.fullmatch(name)
-    if found is None:
+    if not names_a_listener(name):
         return name
-    return next((key for key in _OF_A_MECHANISM if found[1].endswith(key)), found[1])
+    key = listener_key(name)
+    return next((one for one in _OF_A_MECHANISM if key.endswith(one)), key)
 
 
 def synonyms_of(name: str, *, listeners: bool = True) -> tuple[str, ...]:
     """Every name under which a value may be given, the one that counts first in front."""
     if name in _BY_NAME:
         return _BY_NAME[name]
-    if listeners and _OF_A_LISTENER.fullmatch(name):
+    if listeners and names_a_listener(name):
         return (name, base_name(name))
     return (name,)
 

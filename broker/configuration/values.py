@@ -75,6 +75,9 @@ def read_values(texts: Mapping[str, str]) -> tuple[Values, list[str]]:
         try:
             found[key.name] = key.parse(text)
         except ValueError as error:
+            # One of a node's two names is enough to complain of.
+            if key.name == "broker.id" and text == texts.get("node.id"):
+                continue
             problems.append(wrong(key.name, HIDDEN if key.sensitive else text, str(error)))
     values = Values(texts, found)
     if values.keys() >= QUORUM_KEYS and values.alone:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from barnabas.broker.configuration.key import CLUSTER_WIDE, LONG_MAX, LOW, MEDIUM, READ_ONLY, Key
-from barnabas.broker.configuration.rules import NOT_EMPTY
-from barnabas.storage.topic_config_types import ANY, BOOLEAN, DOUBLE, INT, LONG, STRING, at_least, between
+from barnabas.broker.configuration.rules import NOT_EMPTY, fraction
+from barnabas.storage.topic_config_types import ANY, BOOLEAN, DOUBLE, INT, LONG, STRING, at_least
 
 __all__ = ["WITHOUT_EFFECT"]
 
@@ -27,7 +27,7 @@ WITHOUT_EFFECT = (
     Key("remote.log.manager.task.interval.ms", LONG, 30_000, at_least(1), LOW, READ_ONLY),
     Key("remote.log.manager.task.retry.backoff.max.ms", LONG, 30_000, at_least(1), LOW, READ_ONLY, internal=True),
     Key("remote.log.manager.task.retry.backoff.ms", LONG, 500, at_least(1), LOW, READ_ONLY, internal=True),
-    Key("remote.log.manager.task.retry.jitter", DOUBLE, 0.2, between(0, 0.5), LOW, READ_ONLY, internal=True),
+    Key("remote.log.manager.task.retry.jitter", DOUBLE, 0.2, fraction(0, 0.5), LOW, READ_ONLY, internal=True),
     Key("remote.log.manager.thread.pool.size", INT, 2, at_least(1), MEDIUM, READ_ONLY),
     Key("remote.log.metadata.custom.metadata.max.bytes", INT, 128, at_least(0), LOW, READ_ONLY),
     Key("remote.log.metadata.manager.class.name",

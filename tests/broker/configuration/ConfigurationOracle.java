@@ -22,7 +22,6 @@ import java.util.HexFormat;
 import java.util.Map;
 import java.util.Properties;
 import java.util.TreeMap;
-import kafka.server.DynamicBrokerConfig;
 import kafka.server.KafkaConfig;
 import org.apache.kafka.common.Endpoint;
 import org.apache.kafka.common.config.ConfigDef;
@@ -30,6 +29,7 @@ import org.apache.kafka.common.config.types.Password;
 import org.apache.kafka.server.config.AbstractKafkaConfig;
 import org.apache.kafka.server.config.DynamicConfig;
 import org.apache.kafka.server.config.QuotaConfig;
+import org.apache.kafka.storage.internals.log.LogConfig;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -63,7 +63,7 @@ public class ConfigurationOracle {
     private static String obey(String command, String[] fields) {
         switch (command) {
             case "KEYS": return keys().toString();
-            case "PARSE": return described(KafkaConfig.fromProps(properties(fields[0]), false)).toString();
+            case "PARSE": return parse(properties(fields[0])).toString();
             case "DYNAMIC": return dynamic(properties(fields[0]), properties(fields[1]), fields[2].equals("broker"));
             case "WITH": return with(properties(fields[0]), properties(fields[1]), properties(fields[2]));
             case "SYNONYMS": return String.join(" ",
@@ -91,6 +91,14 @@ public class ConfigurationOracle {
             one.put("sensitive", KafkaConfig.maybeSensitive(KafkaConfig.configType(key.name)));
         }
         return all;
+    }
+
+    private static ObjectNode parse(Properties given) {
+        KafkaConfig config = KafkaConfig.fromProps(given, false);
+        // The start of a broker looks once more at what topics have that say nothing.
+        LogConfig.validateBrokerLogConfigValues(config.extractLogConfigMap(), false);
+        LogConfig.fromProps(config.extractLogConfigMap(), new Properties());
+        return described(config);
     }
 
     private static ObjectNode described(KafkaConfig config) {
