@@ -28,6 +28,10 @@ class Outcome(Generic[Record, Reply]):
     reply: Reply | None = None
     """What to answer; None if the request has to wait until a later decision releases it."""
     release: Mapping[str, object] = field(default_factory=dict)
-    """Answers to requests that have been waiting, by the name under which they wait."""
+    """Answers to requests that have been waiting, by the name under which they wait; who has gone is passed over."""
     deadline_ms: int | None = None
-    """When to ask again with nothing but the time."""
+    """When to ask again with nothing but the time: never too late, perhaps too early, which costs a look."""
+    changes: object = None
+    """What `apply` changes in memory alone, in the same call: it is in no log, and is lost with the leadership."""
+    waits_as: str | None = None
+    """The name under which a request without a reply waits. It takes the place of one that waits there already."""

@@ -1,0 +1,77 @@
+"""SyncGroup 0-5: the leader says what each member is assigned, and every member is told its own.
+
+What is not obvious: the generation is written to the log with the leader's SyncGroup, not before; whoever asks first
+waits for the leader. From version 5 on the protocol's type and name are mandatory, and have to be the group's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from barnabas.coordination.groups.classic_group import ClassicGroup, GroupState
+from barnabas.coordination.groups.deadlines import sync_deadline
+from barnabas.coordination.groups.decision import Decision, sync_name
+from barnabas.coordination.groups.rebalance import set_assignments
+from barnabas.coordination.groups.records import GroupRecord
+from barnabas.coordination.groups.shard import GroupShard
+from barnabas.coordination.outcome import Outcome
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+__all__ = ["decide_sync_group"]
+
+_PROTOCOL_MANDATORY_FROM = 5
+
+
+def decide_sync_group(
+    shard: GroupShard, request: SyncGroupRequest, version: int, now_ms: int
+) -> Outcome[GroupRecord, SyncGroupResponse]:
+    decision = Decision(shard, now_ms)
+    try:
+        group = decision.change(_group_to_sync(shard, request, version))
+    except KafkaError as error:
+        return decision.outcome(SyncGroupResponse(error_code=error.code))
+    group.pending_sync.discard(request.member_id)
+    if not group.pending_sync:
+        decision.cancel_deadline(sync_deadline(group.group_id))
+    member = group.members[request.member_id]
+    if group.state is GroupState.STABLE:
+        return decision.outcome(
+            SyncGroupResponse(
+                protocol_type=group.protocol_type, protocol_name=group.protocol_name, assignment=member.assignment
+            )
+        )
+    waited = member.awaits_sync
+    group.members[member.member_id] = replace(member, awaits_sync=True)
+    name = sync_name(group.group_id, member.member_id)
+    if group.leader != member.member_id:
+        return decision.outcome(None, waits_as=name)
+    set_assignments(decision, group, {each.member_id: bytes(each.assignment) for each in request.assignments})
+    answer = decision.release[name]
+    assert isinstance(answer, SyncGroupResponse)
+    if not waited:
+        del decision.release[name]
+    return decision.outcome(answer)
+
+
+def _group_to_sync(shard: GroupShard, request: SyncGroupRequest, version: int) -> ClassicGroup:
+    """A group that is completing its rebalance, or stable, with this member in this generation."""
+    if version >= _PROTOCOL_MANDATORY_FROM and (request.protocol_type is None or request.protocol_name is None):
+        raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    if not request.group_id:
+        raise KafkaError(ErrorCode.INVALID_GROUP_ID)
+    group = shard.classic(request.group_id)
+    if group is None or group.is_empty:
+        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+    group.check_member(request.member_id, request.group_instance_id)
+    if request.generation_id != group.generation:
+        raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+    if _differs(request.protocol_type, group.protocol_type) or _differs(request.protocol_name, group.protocol_name):
+        raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    if group.state is GroupState.PREPARING_REBALANCE:
+        raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
+    return group
+
+
+def _differs(said: str | None, known: str | None) -> bool:
+    return said is not None and known is not None and said != known

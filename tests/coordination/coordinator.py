@@ -1,0 +1,206 @@
+"""A coordinator in one process: the four steps around one shard, a list for its log, a clock that is moved by hand.
+
+It does what a broker's API files do: checks topics first, asks the shard, appends, applies, and keeps who waits.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TypeVar
+
+from barnabas.coordination.groups import (
+    GroupConfig,
+    GroupRecord,
+    GroupShard,
+    decide_delete_groups,
+    decide_heartbeat,
+    decide_join_group,
+    decide_leave_group,
+    decide_loaded,
+    decide_offset_commit,
+    decide_offset_delete,
+    decide_sync_group,
+    decide_tick,
+    decide_txn_offset_commit,
+    describe_group,
+    fetch_offsets,
+    list_groups,
+    offset_fetch_response,
+    requested_groups,
+)
+from barnabas.coordination.groups.broker_checks import (
+    check_offset_commit,
+    check_offset_delete,
+    check_offset_fetch,
+    merge_offset_commit,
+    merge_offset_delete,
+    merge_offset_fetch,
+)
+from barnabas.coordination.groups.offsets import NO_PRODUCER_ID
+from barnabas.coordination.outcome import Outcome
+from barnabas.protocol.messages.delete_groups import DeleteGroupsRequest
+from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from barnabas.protocol.messages.heartbeat import HeartbeatRequest
+from barnabas.protocol.messages.join_group import JoinGroupRequest
+from barnabas.protocol.messages.leave_group import LeaveGroupRequest
+from barnabas.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from barnabas.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
+from barnabas.protocol.messages.offset_delete import OffsetDeleteRequest
+from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+from barnabas.protocol.messages.sync_group import SyncGroupRequest
+from barnabas.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
+from barnabas.protocol.schema import Message, Uuid
+
+START_MS = 1_700_000_000_000
+
+Reply = TypeVar("Reply")
+
+
+class FakeTopics:
+    """Topics by name, with a number of partitions each."""
+
+    def __init__(self, topics: Mapping[str, int], ids: Mapping[str, Uuid] | None = None) -> None:
+        self.partitions = dict(topics)
+        self.ids = dict(ids or {name: Uuid(name.encode().ljust(16, b"-")[:16]) for name in topics})
+
+    def name_of(self, topic_id: Uuid) -> str | None:
+        return next((name for name, known in self.ids.items() if known == topic_id), None)
+
+    def id_of(self, name: str) -> Uuid | None:
+        return self.ids.get(name)
+
+    def has_partition(self, name: str, partition: int) -> bool:
+        return 0 <= partition < self.partitions.get(name, 0)
+
+
+class Coordinator:
+    def __init__(self, config: GroupConfig, topics: FakeTopics | None = None) -> None:
+        self.topics = topics or FakeTopics({"orders": 3, "payments": 1})
+        self.shard = GroupShard(config)
+        self.log: list[tuple[GroupRecord, int]] = []
+        """Every record, and the producer of its transaction."""
+        self.now_ms = START_MS
+        self.waiting: set[str] = set()
+        self.released: dict[str, Message] = {}
+        """What has been released since it was last taken from here."""
+        self.outcomes: list[Outcome[GroupRecord, Message]] = []
+        """Every decision since the list was last cleared."""
+        self._random_ids: Counter[str] = Counter()
+        self.take(decide_loaded(self.shard, self.now_ms))
+
+    def take(self, outcome: Outcome[GroupRecord, Reply], producer_id: int = NO_PRODUCER_ID) -> None:
+        """Appends and applies."""
+        first_offset = len(self.log)
+        self.log += [(record, producer_id) for record in outcome.records]
+        self.shard.apply(outcome, first_offset, producer_id)
+        for name, answer in outcome.release.items():
+            if name in self.waiting:
+                assert isinstance(answer, Message)
+                self.waiting.discard(name)
+                self.released[name] = answer
+        if outcome.waits_as is not None:
+            self.waiting.add(outcome.waits_as)
+        self.outcomes.append(outcome)  # type: ignore[arg-type]
+
+    def tick(self) -> None:
+        """Everything that is due."""
+        while (first := self.shard.deadlines.first()) is not None and first[0] <= self.now_ms:
+            self.take(decide_tick(self.shard, self.now_ms))
+
+    def advance(self, by_ms: int) -> None:
+        """Deadline by deadline."""
+        end_ms = self.now_ms + by_ms
+        while (first := self.shard.deadlines.first()) is not None and first[0] <= end_ms:
+            self.now_ms = max(first[0], self.now_ms)
+            self.tick()
+        self.now_ms = end_ms
+
+    def ask(
+        self, request: Message, version: int, *, client_id: str = "raw", random_id: str | None = None
+    ) -> tuple[Message | None, str | None]:
+        """The answer, or the name under which it waits: deadlines that have come were met before, and are after."""
+        self.tick()
+        reply, waits_as = self._ask(request, version, client_id, random_id)
+        self.tick()
+        if waits_as is not None and waits_as in self.released:
+            return self.released.pop(waits_as), None
+        return reply, waits_as
+
+    def _ask(
+        self, request: Message, version: int, client_id: str, random_id: str | None
+    ) -> tuple[Message | None, str | None]:
+        shard, now_ms, topics = self.shard, self.now_ms, self.topics
+
+        match request:
+            case JoinGroupRequest():
+                if random_id is None:
+                    prefix = request.group_instance_id or client_id
+                    self._random_ids[prefix] += not request.member_id
+                    random_id = str(self._random_ids[prefix])
+                joined = decide_join_group(
+                    shard, request, version, now_ms,
+                    client_id=client_id, client_host="/127.0.0.1", random_id=random_id,
+                )  # fmt: skip
+                self.take(joined)
+                return joined.reply, joined.waits_as
+            case SyncGroupRequest():
+                synced = decide_sync_group(shard, request, version, now_ms)
+                self.take(synced)
+                return synced.reply, synced.waits_as
+            case HeartbeatRequest():
+                beaten = decide_heartbeat(shard, request, now_ms)
+                self.take(beaten)
+                return beaten.reply, None
+            case LeaveGroupRequest():
+                left = decide_leave_group(shard, request, version, now_ms)
+                self.take(left)
+                return left.reply, None
+            case OffsetCommitRequest():
+                return self._commit(request, version), None
+            case TxnOffsetCommitRequest():
+                committed = decide_txn_offset_commit(shard, request, now_ms)
+                self.take(committed, request.producer_id)
+                return committed.reply, None
+            case OffsetFetchRequest():
+                return self._fetch(request, version), None
+            case OffsetDeleteRequest():
+                asked, refused = check_offset_delete(request, topics)
+                deleted = decide_offset_delete(shard, asked, now_ms)
+                self.take(deleted)
+                assert deleted.reply is not None
+                return merge_offset_delete(refused, deleted.reply), None
+            case DescribeGroupsRequest():
+                described = [describe_group(shard, group_id, version) for group_id in request.groups]
+                return DescribeGroupsResponse(groups=described), None
+            case ListGroupsRequest():
+                return ListGroupsResponse(groups=list_groups(shard, request)), None
+            case DeleteGroupsRequest():
+                buried = decide_delete_groups(shard, request.groups_names, now_ms)
+                self.take(buried)
+                return buried.reply, None
+        raise AssertionError(request)
+
+    def _commit(self, request: OffsetCommitRequest, version: int) -> OffsetCommitResponse:
+        asked, refused = check_offset_commit(request, version, self.topics)
+        if asked is None:
+            return refused
+        outcome = decide_offset_commit(self.shard, asked, version, self.now_ms)
+        self.take(outcome)
+        assert outcome.reply is not None
+        return merge_offset_commit(refused, outcome.reply)
+
+    def _fetch(self, request: OffsetFetchRequest, version: int) -> OffsetFetchResponse:
+        groups = []
+        for group in requested_groups(request, version):
+            asked, refused = check_offset_fetch(group, version, self.topics)
+            answered = fetch_offsets(self.shard, asked, version, require_stable=request.require_stable)
+            groups.append(merge_offset_fetch(asked, answered, refused, version, self.topics))
+        return offset_fetch_response(groups, version)
+
+    def replayed(self) -> GroupShard:
+        """A shard that has seen nothing but the log, as another broker's would."""
+        shard = GroupShard(self.shard.config)
+        for offset, (record, producer_id) in enumerate(self.log):
+            shard.replay(record.key, record.value, offset, producer_id)
+        return shard
