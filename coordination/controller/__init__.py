@@ -1,0 +1,1 @@
+"""Decisions of the controller of a KRaft cluster."""
