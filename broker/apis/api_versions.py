@@ -1,0 +1,60 @@
+"""ApiVersions, versions 0 to 4: what this broker speaks, and which software the client says it is.
+
+A version that is not known is answered in version 0 with UNSUPPORTED_VERSION (dispatch.py), so that any client can ask
+again. Before KIP-511 the request had no fields.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from barnabas.broker.call import Call
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+FIRST_WITH_SOFTWARE = 3
+FIRST_WITH_ZERO_LEVELS = 4
+"""Before it, clients took a supported level of 0 for an error (KAFKA-17011)."""
+
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+
+def handle(node: Node, call: Call, request: ApiVersionsRequest) -> ApiVersionsResponse:
+    if call.version >= FIRST_WITH_SOFTWARE:
+        software = (request.client_software_name, request.client_software_version)
+        if not all(map(_SOFTWARE.fullmatch, software)):
+            return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
+        call.connection.client = software
+    finalized = node.image.finalized_features() if node.image.metadata_version is not None else {}
+    return ApiVersionsResponse(
+        api_keys=node.api_versions,
+        supported_features=[
+            SupportedFeatureKey(name=name, min_version=levels.low, max_version=levels.high)
+            for name, levels in node.supported_features.items()
+            if levels.low > 0 or call.version >= FIRST_WITH_ZERO_LEVELS
+        ],
+        finalized_features_epoch=node.image.next_offset - 1,
+        finalized_features=[
+            FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
+            for name, level in finalized.items()
+        ],
+    )
+
+
+def spoken_versions() -> list[ApiVersion]:
+    from barnabas.broker.dispatch import SPOKEN
+
+    return [
+        ApiVersion(api_key=api.key, min_version=api.first_advertised, max_version=api.last_stable)
+        for api in SPOKEN.values()
+    ]

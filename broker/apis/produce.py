@@ -1,0 +1,144 @@
+"""Produce, versions 3 to 13: append record batches to partitions that are led here.
+
+Every partition of a request stands for itself: one that is refused does not keep others from being appended. With
+acks=0 there is no answer; if anything was refused, the connection ends, which is how the client learns of it. With
+acks=1 a record counts when it is here, with acks=-1 when all replicas in sync have it. Version 13 names topics by id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import trio
+
+from barnabas.broker.call import Call
+from barnabas.broker.connection import CloseConnection
+from barnabas.broker.producing import prepared
+from barnabas.protocol.batch_rules import RecordsRefused, produced_batch
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.produce import (
+    BatchIndexAndErrorMessage,
+    LeaderIdAndEpoch,
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
+from barnabas.replication.partition import Partition
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+NONE, LEADER, ALL_IN_SYNC = 0, 1, -1
+
+FIRST_WITH_TOPIC_IDS = 13
+FIRST_WITH_LEADERS = 10
+
+
+class Unacknowledged(NamedTuple):
+    """What is appended and does not count yet."""
+
+    partition: Partition
+    next_offset: int
+    response: PartitionProduceResponse
+
+
+def handle(
+    node: Node, call: Call, request: ProduceRequest
+) -> ProduceResponse | None | Coroutine[Any, Any, ProduceResponse]:
+    now_ms = node.clock.now_ms()
+    waits: list[Unacknowledged] = []
+    answer = ProduceResponse()
+    for topic in request.topic_data:
+        name = _name_of(node, call, topic)
+        responses = [_produce(node, call, request.acks, name, one, now_ms, waits) for one in topic.partition_data]
+        answer.responses.append(
+            TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=responses)
+        )
+    if request.acks == NONE:
+        refused = [one for topic in answer.responses for one in topic.partition_responses if one.error_code]
+        if refused:
+            code = ErrorCode(refused[0].error_code).name
+            raise CloseConnection(f"Produce with acks=0 was refused for {len(refused)} partitions, first with {code}")
+        return None
+    return _acknowledged(answer, waits, request) if waits else answer
+
+
+def _name_of(node: Node, call: Call, topic: TopicProduceData) -> str | None:
+    if call.version < FIRST_WITH_TOPIC_IDS:
+        return topic.name
+    found = node.image.topics.by_id.get(topic.topic_id)
+    return None if found is None else found.name
+
+
+def _produce(
+    node: Node,
+    call: Call,
+    acks: int,
+    name: str | None,
+    data: PartitionProduceData,
+    now_ms: int,
+    waits: list[Unacknowledged],
+) -> PartitionProduceResponse:
+    try:
+        if name is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
+        if not node.has_partition(name, data.index):
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        batch = produced_batch(data.records if data.records is not None else b"", call.version)
+        if acks not in (NONE, LEADER, ALL_IN_SYNC):
+            raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
+        if name in node.internal_topics and call.client_id != "__admin_client":
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
+        partition = node.partition(name, data.index)
+        batch = prepared(batch, partition.log.config, now_ms)
+        appended = partition.append((batch,), now_ms, all_in_sync=acks == ALL_IN_SYNC)
+    except KafkaError as error:
+        return _refused(node, call, name, data.index, error)
+    response = PartitionProduceResponse(
+        index=data.index,
+        base_offset=appended.first_offset,
+        log_append_time_ms=appended.append_time_ms,
+        log_start_offset=partition.log.start_offset,
+    )
+    if acks:
+        counts = partition.high_watermark if acks == ALL_IN_SYNC else partition.safe
+        if counts.offset <= appended.last_offset:
+            waits.append(Unacknowledged(partition, appended.last_offset + 1, response))
+    return response
+
+
+def _refused(node: Node, call: Call, name: str | None, index: int, error: KafkaError) -> PartitionProduceResponse:
+    node.note_refusal(call, name, index, error)
+    response = PartitionProduceResponse(index=index, error_code=error.code, base_offset=-1)
+    if isinstance(error, RecordsRefused):
+        response.error_message = str(error)
+        response.record_errors = [
+            BatchIndexAndErrorMessage(batch_index=number, batch_index_error_message=why)
+            for number, why in error.record_errors
+        ]
+    if error.code == ErrorCode.NOT_LEADER_OR_FOLLOWER and call.version >= FIRST_WITH_LEADERS and name is not None:
+        leader, epoch = node.leader_of(name, index)
+        response.current_leader = LeaderIdAndEpoch(leader_id=leader, leader_epoch=epoch)
+    return response
+
+
+async def _acknowledged(
+    answer: ProduceResponse, waits: list[Unacknowledged], request: ProduceRequest
+) -> ProduceResponse:
+    """When everything counts, or the client's patience ends."""
+    with trio.move_on_after(max(request.timeout_ms, 0) / 1000):
+        for partition, next_offset, response in waits:
+            counts = partition.high_watermark if request.acks == ALL_IN_SYNC else partition.safe
+            try:
+                await counts.reaches(next_offset)
+            except KafkaError as error:
+                response.error_code = error.code
+    for partition, next_offset, response in waits:
+        counts = partition.high_watermark if request.acks == ALL_IN_SYNC else partition.safe
+        if counts.offset < next_offset and not response.error_code:
+            response.error_code = ErrorCode.REQUEST_TIMED_OUT
+    return answer

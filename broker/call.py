@@ -1,0 +1,25 @@
+"""A request on its way through the broker: who asks, and how the answer has to look."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from barnabas.broker.connection import Connection
+from barnabas.protocol.apis import Api
+
+__all__ = ["Call"]
+
+
+class Call(NamedTuple):
+    api: Api
+    version: int
+    correlation_id: int
+    client_id: str | None
+    connection: Connection
+    size: int
+    """Of the request's frame."""
+
+    @property
+    def client_host(self) -> str:
+        """As Kafka shows it of group members."""
+        return f"/{self.connection.peer[0]}"

@@ -1,0 +1,197 @@
+"""One client's connection: frames in, answers out, in the order of the requests.
+
+While a request waits, or its answer does not fit into the socket, nothing more is read: a client that does not read
+its answers stops being served, and holds little more than one answer and what one read brought.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Coroutine
+from types import CoroutineType
+from typing import Any, Protocol
+
+from barnabas.broker.outgoing import Outgoing
+from barnabas.broker.poller import NOTHING, READABLE, WRITABLE, Poller
+from barnabas.protocol.codec import Chunk
+from barnabas.protocol.errors import MalformedFrame
+from barnabas.protocol.frames import FrameReader
+
+__all__ = ["Answer", "CloseConnection", "Connection", "Server"]
+
+READ_BYTES = 128 * 1024
+ANSWERS_BYTES = 1024 * 1024
+"""Answers of so many bytes leave before more requests of the same read are served."""
+
+Answer = list[Chunk] | None
+"""What is sent; None where the client expects nothing."""
+
+
+class CloseConnection(Exception):  # noqa: N818 - what has to be done
+    """The only answer to this request is that the connection ends."""
+
+
+class Server(Protocol):
+    """What a connection asks for."""
+
+    max_frame_bytes: int
+
+    def serve(self, connection: Connection, frame: bytes | bytearray) -> Answer | Coroutine[Any, Any, Answer]:
+        """The answer, or what has to be awaited for it. MalformedFrame or CloseConnection end the connection."""
+
+    def wait_for(self, connection: Connection, answer: Coroutine[Any, Any, Answer]) -> None:
+        """Await it in a task of its own, and call `answered` with what it is."""
+
+    def closed(self, connection: Connection, reason: str) -> None: ...
+
+
+class Connection:
+    __slots__ = (
+        "_events",
+        "_frames",
+        "_outgoing",
+        "_poller",
+        "_server",
+        "client",
+        "is_open",
+        "listener",
+        "local",
+        "muted",
+        "peer",
+        "socket",
+        "waiting",
+    )
+
+    def __init__(self, sock: socket.socket, listener: str, poller: Poller, server: Server) -> None:
+        sock.setblocking(False)
+        if sock.family in (socket.AF_INET, socket.AF_INET6):
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket = sock
+        self.listener = listener
+        self.local: tuple[Any, ...] = sock.getsockname()
+        self.peer: tuple[Any, ...] = sock.getpeername()
+        self.client: tuple[str, str] = ("unknown", "unknown")
+        """The name and version of its software, if it said them."""
+        self.is_open = True
+        self.waiting = False
+        """A request has not been answered yet."""
+        self.muted = False
+        """Throttled: nothing is read until `unmute`."""
+        self._frames = FrameReader(server.max_frame_bytes)
+        self._outgoing = Outgoing(sock)
+        self._poller = poller
+        self._server = server
+        self._events = READABLE
+        poller.watch(sock.fileno(), READABLE, self._ready)
+
+    def __repr__(self) -> str:
+        return f"<Connection from {self.peer_name} to {self.listener}>"
+
+    @property
+    def peer_name(self) -> str:
+        return f"{self.peer[0]}:{self.peer[1]}" if len(self.peer) > 1 else "local"
+
+    # Called by the poller
+
+    def _ready(self, events: int) -> None:
+        try:
+            if events & WRITABLE and self._outgoing:
+                self._send()
+            elif events & READABLE and not self._blocked:
+                self._read()
+            elif events & ~(READABLE | WRITABLE):
+                self.close("the client is gone")
+            else:
+                # It sends more while it is not being read: it is not looked at again before it is.
+                self._attend()
+        except OSError as error:
+            self.close(f"{error.strerror or error}")
+
+    @property
+    def _blocked(self) -> bool:
+        return self.waiting or self.muted or bool(self._outgoing)
+
+    def _attend(self) -> None:
+        """Tell the poller what we wait for now."""
+        events = WRITABLE if self._outgoing else NOTHING if self.waiting or self.muted else READABLE
+        if events != self._events and self.is_open:
+            self._events = events
+            self._poller.change(self.socket.fileno(), events)
+
+    def _read(self) -> None:
+        try:
+            data = self.socket.recv(READ_BYTES)
+        except BlockingIOError:
+            return
+        if not data:
+            self.close("the client closed it")
+            return
+        self._frames.receive(data)
+        self._serve()
+
+    def _serve(self) -> None:
+        """The requests that are here, until one has to wait; their answers leave together."""
+        outgoing = self._outgoing
+        try:
+            while True:
+                frame = self._frames.next_frame()
+                if frame is None:
+                    break
+                answer = self._server.serve(self, frame)
+                if type(answer) is CoroutineType:
+                    self.waiting = True
+                    self._server.wait_for(self, answer)
+                    break
+                if answer is not None:
+                    outgoing.add(answer)  # type: ignore[arg-type] # it is no coroutine
+                if self.muted or (outgoing.size > ANSWERS_BYTES and not outgoing.flush()):
+                    break
+        except (MalformedFrame, CloseConnection) as error:
+            outgoing.flush()
+            self.close(str(error))
+            return
+        if outgoing:
+            self._send()
+        elif self.muted:
+            self._attend()
+
+    def _send(self) -> None:
+        if self._outgoing.flush():
+            if self._events != READABLE:
+                self._attend()
+                self._go_on()
+        else:
+            self._attend()
+
+    # Called when what was awaited is there
+
+    def answered(self, answer: Answer) -> None:
+        self.waiting = False
+        if not self.is_open:
+            return
+        try:
+            if answer is not None:
+                self._outgoing.add(answer)
+            if self._outgoing.flush():
+                self._go_on()
+            self._attend()
+        except OSError as error:
+            self.close(f"{error.strerror or error}")
+
+    def unmute(self) -> None:
+        self.muted = False
+        if self.is_open:
+            self._go_on()
+            self._attend()
+
+    def _go_on(self) -> None:
+        """Requests may be here already that came with the last one."""
+        if not self._blocked:
+            self._serve()
+
+    def close(self, reason: str) -> None:
+        if self.is_open:
+            self.is_open = False
+            self._poller.forget(self.socket.fileno())
+            self.socket.close()
+            self._server.closed(self, reason)

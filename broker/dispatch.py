@@ -1,0 +1,81 @@
+"""From a frame to the file of its API, and from what that returns to the frame of the answer.
+
+A handler is `handle(node, call, request)` in apis/NAME.py. It returns the response; or, if that has to wait, the
+coroutine that will return it, which gets a task of its own; or None where the client expects nothing. A handler that
+never waits is a plain function, one that always does an async one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from importlib import import_module
+from types import CoroutineType
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.apis import MODULES
+from barnabas.broker.call import Call
+from barnabas.broker.connection import Answer, CloseConnection, Connection
+from barnabas.protocol.apis import API_VERSIONS, APIS, Api
+from barnabas.protocol.errors import MalformedFrame
+from barnabas.protocol.frames import UnsupportedRequest, decode_request, encode_response, unsupported_api_versions
+from barnabas.protocol.schema import Message
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+__all__ = ["SPOKEN", "Dispatcher"]
+
+SPOKEN: Mapping[int, Api] = {key: APIS[key] for key in sorted(MODULES)}
+"""What is advertised, and nothing else is answered."""
+
+Response = Message | None
+Handler = Callable[["Node", Call, Any], Response | Coroutine[Any, Any, Response]]
+
+
+class Dispatcher:
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._handlers: dict[int, Handler] = {}
+
+    def serve(self, connection: Connection, frame: bytes | bytearray) -> Answer | Coroutine[Any, Any, Answer]:
+        try:
+            request = decode_request(frame, SPOKEN)
+        except UnsupportedRequest as error:
+            if error.api_key == API_VERSIONS:
+                return unsupported_api_versions(error.correlation_id)
+            raise CloseConnection(str(error)) from None
+        header = request.header
+        api = request.api
+        call = Call(
+            api, header.request_api_version, header.correlation_id, header.client_id, connection, len(frame) - 4
+        )
+        handler = self._handlers.get(api.key) or self._load(api.key)
+        try:
+            response = handler(self._node, call, request.message)
+        except (CloseConnection, MalformedFrame):
+            raise
+        except Exception as error:  # noqa: BLE001 - we are broken: this request is, and no other
+            self._node.report_failure(call, error)
+            raise CloseConnection(f"{api.name} failed; the broker's log says why") from None
+        if type(response) is CoroutineType:
+            return self._finish(call, response)
+        if response is None:
+            return None
+        return encode_response(api, call.version, call.correlation_id, response)  # type: ignore[arg-type]
+
+    async def _finish(self, call: Call, waiting: Coroutine[Any, Any, Response]) -> Answer:
+        try:
+            response = await waiting
+        except CloseConnection:
+            raise
+        except Exception as error:  # noqa: BLE001 - as above
+            self._node.report_failure(call, error)
+            raise CloseConnection(f"{call.api.name} failed; the broker's log says why") from None
+        if response is None:
+            return None
+        return encode_response(call.api, call.version, call.correlation_id, response)
+
+    def _load(self, key: int) -> Handler:
+        handler: Handler = import_module(f"barnabas.broker.apis.{MODULES[key]}").handle
+        self._handlers[key] = handler
+        return handler

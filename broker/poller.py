@@ -1,0 +1,57 @@
+"""Many sockets for one task: a readiness queue of our own inside trio's loop.
+
+A task for each connection costs a wake-up, a reschedule and two system calls for every request, twice as much as the
+request itself. Here one task is woken, asks once which sockets are ready, and serves them one after the other.
+"""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Callable
+
+import trio
+
+__all__ = ["READABLE", "WRITABLE", "Poller"]
+
+READABLE = select.EPOLLIN
+WRITABLE = select.EPOLLOUT
+NOTHING = 0
+"""Broken connections are reported all the same."""
+
+_AT_ONCE = 256
+"""Sockets that are served before other tasks get their turn."""
+
+Handler = Callable[[int], None]
+
+
+class Poller:
+    def __init__(self) -> None:
+        self._epoll = select.epoll()
+        self._handlers: dict[int, Handler] = {}
+
+    def watch(self, descriptor: int, events: int, handler: Handler) -> None:
+        self._handlers[descriptor] = handler
+        self._epoll.register(descriptor, events)
+
+    def change(self, descriptor: int, events: int) -> None:
+        self._epoll.modify(descriptor, events)
+
+    def forget(self, descriptor: int) -> None:
+        """Before it is closed: the number may belong to another socket then."""
+        if self._handlers.pop(descriptor, None) is not None:
+            self._epoll.unregister(descriptor)
+
+    async def run(self) -> None:
+        """Until cancelled. A handler that raises ends it: handlers keep what goes wrong to themselves."""
+        epoll, handlers = self._epoll, self._handlers
+        number = epoll.fileno()
+        while True:
+            await trio.lowlevel.wait_readable(number)
+            for descriptor, events in epoll.poll(0, _AT_ONCE):
+                # It may have been forgotten by a handler before.
+                handler = handlers.get(descriptor)
+                if handler is not None:
+                    handler(events)
+
+    def close(self) -> None:
+        self._epoll.close()
