@@ -1,7 +1,7 @@
 """What AlterConfigs and IncrementalAlterConfigs make of a resource: the configurations to write, or why not.
 
-All functions are pure. `stored` is what the metadata has for the resource now; the answer is what to write: a name with its
-value, or with None where it is to be removed. KafkaError is the resource's error code and message.
+All functions are pure. `stored` is what the metadata has for the resource now; the answer is what to write: a name with
+its value, or with None where it is to be removed. KafkaError is the resource's error code and message.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _check_changes(changes: Sequence[Change]) -> None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"These configurations are there twice: {', '.join(twice)}.")
     _without_nulls({change.name: change.value for change in changes if change.operation != Operation.DELETE})
     for change in changes:
-        if change.operation not in iter(Operation):
+        if change.operation not in tuple(Operation):
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"There is no operation {change.operation}.")
 
 
@@ -164,7 +164,7 @@ def _checked_broker_records(
 ) -> dict[str, str | None]:
     if eligible_leader_replicas and MIN_ISR in records:
         if of_one_broker:
-            why = f"{MIN_ISR} is the same for all brokers while there are eligible leader replicas: set it without a broker."
+            why = f"{MIN_ISR} cannot differ among brokers while there are eligible leader replicas: set it for all."
             raise KafkaError(ErrorCode.INVALID_CONFIG, why)
         if records[MIN_ISR] is None:
             why = f"{MIN_ISR} cannot be removed while there are eligible leader replicas: set it to another value."

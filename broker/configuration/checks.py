@@ -12,7 +12,7 @@ from barnabas.protocol.errors import KafkaError
 from barnabas.storage.java_text import parse_integer
 from barnabas.storage.topic_config import TOPIC_CONFIGS, TopicConfig
 
-__all__ = ["CHECKS", "connection_overrides", "topic_defaults"]
+__all__ = ["CHECKS", "WARNINGS", "connection_overrides", "topic_defaults"]
 
 MEBIBYTE = 1 << 20
 
@@ -162,3 +162,16 @@ CHECKS: tuple[Check, ...] = (
     _check_connections,
     _check_authentication_delay,
 )
+
+
+def _warn_of_heartbeats(values: Values) -> Iterator[str]:
+    heartbeat, session = values["broker.heartbeat.interval.ms"], values["broker.session.timeout.ms"]
+    if heartbeat * 2 > session:
+        why = (
+            f"should be no more than half of broker.session.timeout.ms={session}, or one lost heartbeat fences a broker"
+        )
+        yield f"broker.heartbeat.interval.ms={heartbeat} {why}."
+
+
+WARNINGS: tuple[Check, ...] = (_warn_of_heartbeats,)
+"""What Kafka starts with all the same."""

@@ -1,5 +1,5 @@
-"""What DescribeConfigs answers: every configuration of a broker or a topic with its value, where that comes from, and the
-other names and places under which it could have been set, the one that counts first in front.
+"""What DescribeConfigs answers: every configuration of a broker or a topic with its value, where that comes from, and
+all names and places that it could have come from, the one that counts in front.
 
 Kafka hides what is sensitive, and takes for sensitive what it does not know.
 """
@@ -117,7 +117,7 @@ def _described_broker_key(name: str, value: str | None, synonyms: tuple[Synonym,
         exact is None or exact.mode is Mode.READ_ONLY,
         synonyms,
         key.config_type if key else ConfigType.UNKNOWN,
-        exact.documentation if exact else None,
+        exact.documentation if exact and not exact.dynamic_only else None,
     )
 
 

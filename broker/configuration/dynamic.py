@@ -114,11 +114,13 @@ REMOTE_POOLS = (
 def _check_pools(old: NodeConfig, new: NodeConfig, changed: set[str]) -> Iterator[str]:
     """A pool grows and shrinks in steps: to no less than a half, and no more than the double."""
     for name in (*POOLS, *REMOTE_POOLS, "log.cleaner.threads"):
-        before, after = old.values[name], new.values[name]
-        if name in changed and not before // 2 <= after <= before * 2:
-            yield wrong(
-                name, after, f"must be from {max(1, before // 2)} to {before * 2} next, since it is {before} now"
-            )
+        if name in changed:
+            yield from _pool_problem(name, old.values[name], new.values[name])
+
+
+def _pool_problem(name: str, before: int, after: int) -> Iterator[str]:
+    if not before // 2 <= after <= before * 2:
+        yield wrong(name, after, f"must be from {max(1, before // 2)} to {before * 2} next, since it is {before} now")
 
 
 _LOG_KEYS = frozenset(key.server_names[0] for key in TOPIC_CONFIGS.values() if key.server_names)
@@ -140,11 +142,13 @@ def _check_local_retention(_old: NodeConfig, new: NodeConfig, changed: set[str])
 
 
 def _check_connections(old: NodeConfig, new: NodeConfig, _changed: set[str]) -> Iterator[str]:
-    for listener in (one.listener for one in old.listeners):
+    for listener in (one.listener for one in old.listeners if one not in old.controller_listeners):
         for name in ("max.connections", "max.connection.creation.rate"):
             before, after = old.of_listener(listener, name), new.of_listener(listener, name)
             if after <= 0 and before != after:
                 yield wrong(name, after, f"must be at least 1, or nobody can connect to {listener}")
+        name = "num.network.threads"
+        yield from _pool_problem(name, old.of_listener(listener, name), new.of_listener(listener, name))
 
 
 _LISTENER_KEYS = frozenset(
@@ -173,7 +177,7 @@ def _check_listeners(old: NodeConfig, new: NodeConfig, changed: set[str]) -> Ite
     for name in sorted(before.keys() & after.keys()):
         fixed = {key for key in changed if key.startswith(after[name].config_prefix) and not _may_change_later(key)}
         if fixed:
-            yield f"{', '.join(sorted(fixed))} cannot be changed for a listener that there is: start again, or add another."
+            yield f"{', '.join(sorted(fixed))} cannot be changed for a listener that is there: start again."
         if old.protocols.get(name) is not new.protocols.get(name):
             yield f"The protocol of the listener {name} cannot be changed: start again, or add another listener."
 

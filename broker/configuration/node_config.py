@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from barnabas.broker.configuration.addresses import Address, Voter
 from barnabas.broker.configuration.barnabas_defaults import FITTED_TO_BROKERS
-from barnabas.broker.configuration.checks import CHECKS, connection_overrides, topic_defaults
+from barnabas.broker.configuration.checks import CHECKS, WARNINGS, connection_overrides, topic_defaults
 from barnabas.broker.configuration.clamping import clamped
 from barnabas.broker.configuration.keys import ATTRIBUTES, FORMER_KEYS, FREE_PREFIXES, KEYS, NodeKeys
 from barnabas.broker.configuration.listeners import Endpoint, SecurityProtocol
@@ -75,13 +75,13 @@ class NodeConfig(NodeKeys):
     def load(cls, file: Mapping[str, str] | None = None, settings: Mapping[str, str] | None = None) -> NodeConfig:
         """ConfigurationError, with everything that is wrong. `settings` come from --set, and win over the file."""
         given = _settled(dict(file or {}), settings or {})
-        return _build(_with_node_id(given), {}, {}, tuple(_notices(given)))
+        return _build(_with_node_id(given), {}, {})
 
     def with_dynamic(self, cluster: Mapping[str, str], broker: Mapping[str, str], *, fitted: bool = True) -> NodeConfig:
         """What is set while the broker runs, in place of what was set so before: for the whole cluster, and over it for
         this broker. What may not be set so must have been left out (dynamic.py). ConfigurationError leaves the caller
         with what was there before. `fitted` moves a few values into their bounds, rather than to refuse them."""
-        return _build(self.static, cluster, broker, self.notices, fitted=fitted)
+        return _build(self.static, cluster, broker, fitted=fitted)
 
     @property
     def offsets_retention_ms(self) -> int:
@@ -131,14 +131,15 @@ def _build(
     static: Mapping[str, str],
     cluster: Mapping[str, str],
     broker: Mapping[str, str],
-    notices: tuple[Notice, ...],
     *,
     fitted: bool = False,
 ) -> NodeConfig:
     texts = overridden(static, cluster, broker)
     if fitted:
         texts = clamped(texts)
-    values, problems = read_values(texts)
+    # Some keys are only looked at where they were set while the broker ran.
+    idle = {name for name in texts.keys() - cluster.keys() - broker.keys() if name in KEYS and KEYS[name].dynamic_only}
+    values, problems = read_values({name: text for name, text in texts.items() if name not in idle})
     problems += values.problems((*CHECKS, check_addresses))
     if problems:
         raise ConfigurationError(problems)
@@ -148,7 +149,7 @@ def _build(
         cluster=MappingProxyType(dict(cluster)),
         broker=MappingProxyType(dict(broker)),
         values=MappingProxyType(dict(values)),
-        notices=notices,
+        notices=(*_notices(static), *(Notice(True, text) for text in values.problems(WARNINGS))),
         **_derived(values),
         **{attribute: values[key.name] for attribute, key in ATTRIBUTES.items()},
     )

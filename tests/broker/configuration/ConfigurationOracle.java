@@ -3,7 +3,6 @@
 //
 //   KEYS                         every key of a broker                               -> OK JSON
 //   PARSE PAIRS                  a whole server.properties                           -> OK JSON of values and endpoints
-//   DYNAMIC STATIC PAIRS SCOPE   may these be set while it runs? SCOPE: broker, cluster  -> OK
 //   WITH STATIC CLUSTER BROKER   a broker with these dynamic configs                 -> OK JSON of values
 //   SYNONYMS NAME                the names under which one key may be given          -> OK { NAME }*
 //
@@ -27,7 +26,6 @@ import org.apache.kafka.common.Endpoint;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.types.Password;
 import org.apache.kafka.server.config.AbstractKafkaConfig;
-import org.apache.kafka.server.config.DynamicConfig;
 import org.apache.kafka.server.config.QuotaConfig;
 import org.apache.kafka.storage.internals.log.LogConfig;
 import scala.Option;
@@ -64,7 +62,6 @@ public class ConfigurationOracle {
         switch (command) {
             case "KEYS": return keys().toString();
             case "PARSE": return parse(properties(fields[0])).toString();
-            case "DYNAMIC": return dynamic(properties(fields[0]), properties(fields[1]), fields[2].equals("broker"));
             case "WITH": return with(properties(fields[0]), properties(fields[1]), properties(fields[2]));
             case "SYNONYMS": return String.join(" ",
                 org.apache.kafka.server.config.DynamicBrokerConfig.brokerConfigSynonyms(untext(fields[0]), true));
@@ -130,11 +127,6 @@ public class ConfigurationOracle {
         ConfigDef.ConfigKey key = AbstractKafkaConfig.CONFIG_DEF.configKeys().get(name);
         if (value instanceof Password) return ((Password) value).value();
         return ConfigDef.convertToString(value, key == null ? ConfigDef.Type.STRING : key.type);
-    }
-
-    private static String dynamic(Properties given, Properties changes, boolean ofOneBroker) {
-        started(given).dynamicConfig().validate(changes, ofOneBroker);
-        return "";
     }
 
     private static String with(Properties given, Properties ofCluster, Properties ofBroker) {

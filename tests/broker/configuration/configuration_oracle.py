@@ -42,11 +42,6 @@ class ConfigurationOracle:
     ) -> dict[str, Any] | str:
         return self._values(f"WITH {_pairs(given)} {_pairs(cluster)} {_pairs(broker)}")
 
-    def refuses(self, given: Mapping[str, str], changes: Mapping[str, str], *, of_one_broker: bool) -> str | None:
-        """Why a running broker does not take these changes, or None."""
-        answer = self._java.ask(f"DYNAMIC {_pairs(given)} {_pairs(changes)} {'broker' if of_one_broker else 'cluster'}")
-        return answer.partition(" ")[2] if answer.startswith("ERR") else None
-
     def synonyms(self, name: str) -> tuple[str, ...]:
         return tuple(self._answer(f"SYNONYMS {_text(name)}").split())
 

@@ -50,56 +50,26 @@ def described(key: Key) -> dict[str, Any]:
 def test_kafka_has_no_key_of_ours_and_all_that_need_a_reason_have_one(kafka: ConfigurationOracle) -> None:
     ours = {name for name in KEYS if name.startswith("barnabas.")}
     assert ours.isdisjoint(one["name"] for one in kafka.broker_keys())
-    for name, default in (BARNABAS_DEFAULTS | ALONE_DEFAULTS).items():
+    for name, default in {**BARNABAS_DEFAULTS, **ALONE_DEFAULTS}.items():
         assert KEYS[name].default != default.value
         assert default.why
 
 
-NUMBERS = ["0", "1", "-1", "-2", "+7", " 8 ", "9", "1023", "1024", "007", "", " ", "x", "1_0", "1 0", "0x10", "1.0"]
-NUMBERS += ["--1", "+", "1e3", "\t5\x00", "32767", "32768", "2147483647", "2147483648", "-2147483648"]
-NUMBERS += ["9223372036854775807", "9223372036854775808", "10s", "10 ms", "1M"]
+# fmt: off
+NUMBERS = [
+    "0", "1", "-1", "-2", "+7", " 8 ", "9", "1023", "1024", "007", "", " ", "x", "1_0", "1 0", "0x10", "1.0", "--1", "+",
+    "1e3", "\t5\x00", "10s", "10 ms", "1M", "32767", "32768", "2147483647", "2147483648", "-2147483648",
+    "9223372036854775807", "9223372036854775808",
+]
 DECIMALS = [
-    "0.25",
-    ".5",
-    "1.",
-    "-0.0",
-    "5e-1",
-    "0.5f",
-    "0x1p-1",
-    "NaN",
-    "nan",
-    "Infinity",
-    "1e999",
-    "1,5",
-    "e1",
-    "1e-4",
+    "0.25", ".5", "1.", "-0.0", "5e-1", "0.5f", "0x1p-1", "NaN", "nan", "Infinity", "1e999", "1,5", "e1", "1e-4",
     "12345678.9",
 ]
-TEXTS = ["", " ", "x", " x ", "a,b", "a , b", "a,,b", "a,a", ",", "x\u00e9", "true", "TRUE ", "False", "yes", "1", "0"]
-TEXTS += [
-    "none",
-    "required",
-    "Required",
-    "GZIP",
-    "gzip",
-    "producer",
-    "CreateTime",
-    "compact,delete",
-    "delete",
-    "classic",
-]
-TEXTS += ["classic,consumer", "consumer", "classic,classic", "classic,share,streams", "disabled", "UPGRADE", "es256"]
-TEXTS += [
-    "uniform",
-    "range,uniform",
-    "Uniform",
-    "simple",
-    "simple,simple",
-    "SSL",
-    "PLAINTEXT",
-    "plaintext",
-    "data",
-    "*",
+TEXTS = [
+    "", " ", "x", " x ", "a,b", "a , b", "a,,b", "a,a", ",", "x\u00e9", "true", "TRUE ", "False", "yes", "1", "0", "none",
+    "required", "Required", "GZIP", "gzip", "producer", "CreateTime", "compact,delete", "delete", "classic",
+    "classic,consumer", "consumer", "classic,classic", "classic,share,streams", "disabled", "UPGRADE", "es256", "uniform",
+    "range,uniform", "Uniform", "simple", "simple,simple", "SSL", "PLAINTEXT", "plaintext", "data", "*",
 ]
 SPECIAL = {
     "controller.quorum.voters": [
@@ -107,14 +77,21 @@ SPECIAL = {
         "x@h:1", "1@1@h:1", "1@http://h:1", "1@h:1@", "@h:1", "1@:1", "1@h_a:1", "1@h a:1", "01@h:1", "1@0.0.0.0:1",
         "2@h:1", "1@h:1,1@g:2", " 1@h:1 , 2@h:2 ", "1@h:1,",
     ],
-    "controller.quorum.bootstrap.servers": ["h:1", "h", "h:1,g:2", "[::1]:1", "PLAINTEXT://h:1", "h:1,", ":1", "h:99999"],
-    "max.connections.per.ip.overrides": ["h:1", "h:x", "h", "h:1,g:2", " h : 1 , g:2", "::1:5", "h h:1", "h:-1", ",h:1", "h:1,"],
-    "process.roles": ["broker", "controller", "broker,controller", "controller,broker", "broker,broker", "Broker", "zk"],
+    "controller.quorum.bootstrap.servers": [
+        "h:1", "h", "h:1,g:2", "[::1]:1", "PLAINTEXT://h:1", "h:1,", ":1", "h:99999",
+    ],
+    "max.connections.per.ip.overrides": [
+        "h:1", "h:x", "h", "h:1,g:2", " h : 1 , g:2", "::1:5", "h h:1", "h:-1", ",h:1", "h:1,",
+    ],
+    "process.roles": [
+        "broker", "controller", "broker,controller", "controller,broker", "broker,broker", "Broker", "zk",
+    ],
     "broker.id": ["1", "2", "-1", "x"],
     "node.id": ["1", "2"],
     "log.dirs": ["a", "a,b", "a,a", "a,,b", ""],
     "cordoned.log.dirs": ["*", "*,data", "data", "other", "data,data", ""],
-}  # fmt: skip
+}
+# fmt: on
 
 
 def values_of(key: Key) -> list[str]:

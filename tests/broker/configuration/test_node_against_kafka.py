@@ -38,10 +38,11 @@ LISTENERS = [
 def test_listeners_are_read_alike(kafka: ConfigurationOracle) -> None:
     outcomes = []
     for listeners in LISTENERS:
-        for controller in ("", ",CONTROLLER://localhost:9093", ",CONTROLLER://:9093", ",controller://0.0.0.0:9093"):
-            outcomes.append(compare(kafka, BASE | {"listeners": listeners + controller}))
-        outcomes.append(compare(kafka, BASE | {"advertised.listeners": listeners}))
-        outcomes.append(compare(kafka, BASE | {"advertised.listeners": listeners + ",CONTROLLER://told:7"}))
+        controllers = ("", ",CONTROLLER://localhost:9093", ",CONTROLLER://:9093", ",controller://0.0.0.0:9093")
+        outcomes += [compare(kafka, BASE | {"listeners": listeners + controller}) for controller in controllers]
+        outcomes += [
+            compare(kafka, BASE | {"advertised.listeners": listeners + told}) for told in ("", ",CONTROLLER://told:7")
+        ]
     assert outcomes.count(True) > 30
     assert outcomes.count(False) > 80
 
