@@ -86,7 +86,7 @@ class Coordinator:
         """What has been released since it was last taken from here."""
         self.outcomes: list[Outcome[GroupRecord, Message]] = []
         """Every decision since the list was last cleared."""
-        self._random_ids: Counter[str] = Counter()
+        self._given_out: Counter[str] = Counter()
         self.take(decide_loaded(self.shard, self.now_ms))
 
     def take(self, outcome: Outcome[GroupRecord, Reply], producer_id: int = NO_PRODUCER_ID) -> None:
@@ -134,16 +134,7 @@ class Coordinator:
 
         match request:
             case JoinGroupRequest():
-                if random_id is None:
-                    prefix = request.group_instance_id or client_id
-                    self._random_ids[prefix] += not request.member_id
-                    random_id = str(self._random_ids[prefix])
-                joined = decide_join_group(
-                    shard, request, version, now_ms,
-                    client_id=client_id, client_host="/127.0.0.1", random_id=random_id,
-                )  # fmt: skip
-                self.take(joined)
-                return joined.reply, joined.waits_as
+                return self._join(request, version, client_id, random_id)
             case SyncGroupRequest():
                 synced = decide_sync_group(shard, request, version, now_ms)
                 self.take(synced)
@@ -180,6 +171,27 @@ class Coordinator:
                 self.take(buried)
                 return buried.reply, None
         raise AssertionError(request)
+
+    def _join(
+        self, request: JoinGroupRequest, version: int, client_id: str, random_id: str | None
+    ) -> tuple[Message | None, str | None]:
+        """Without a random id from the caller, a client's ids are numbered as they are given out."""
+        prefix = request.group_instance_id or client_id
+        joined = decide_join_group(
+            self.shard,
+            request,
+            version,
+            self.now_ms,
+            client_id=client_id,
+            client_host="/127.0.0.1",
+            random_id=random_id or str(self._given_out[prefix] + 1),
+        )
+        self.take(joined)
+        given = f"{prefix}-{self._given_out[prefix] + 1}"
+        group = self.shard.classic(request.group_id)
+        if group is not None and (given in group.members or given in group.pending_members):
+            self._given_out[prefix] += 1
+        return joined.reply, joined.waits_as
 
     def _commit(self, request: OffsetCommitRequest, version: int) -> OffsetCommitResponse:
         asked, refused = check_offset_commit(request, version, self.topics)

@@ -1,6 +1,7 @@
 """Scenario files: what is asked stands behind `>`, and below it what came of it, word for word.
 
     config max_size=2                     settings that differ from Kafka's defaults
+    config kafka                          those of the Kafka that is asked too (beside_kafka.py)
     > alice JoinGroup.5 group=g           alice asks; see asking.py for the words
     > +3000                               three seconds pass, deadline by deadline
     > restart                             another broker takes over, with nothing but the log
@@ -22,6 +23,7 @@ from barnabas.protocol.log_records import decode_versioned
 from barnabas.protocol.records.consumer_protocol import ConsumerProtocolSubscription
 from barnabas.protocol.schema import Struct, Uuid
 from tests.coordination.asking import parse_request
+from tests.coordination.beside_kafka import KAFKA_CONFIG
 from tests.coordination.coordinator import START_MS, Coordinator
 
 _TIMES = {"current_state_timestamp", "commit_timestamp", "expire_timestamp"}
@@ -126,6 +128,8 @@ def read_config(text: str) -> GroupConfig:
     known = {each.name for each in fields(GroupConfig)}
     settings = {}
     for line in text.splitlines():
+        if line == "config kafka":
+            return KAFKA_CONFIG
         if line.startswith("config "):
             for word in line.split()[1:]:
                 name, _, value = word.partition("=")
