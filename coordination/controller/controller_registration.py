@@ -48,7 +48,7 @@ def register_controller(
             for feature in request.features
         ],
     )
-    return Outcome([MetadataRecord(record)], ControllerRegistrationResponse(error_message=None))
+    return Outcome([MetadataRecord(record)], ControllerRegistrationResponse())
 
 
 def _refused(code: ErrorCode, message: str | None) -> Outcome[MetadataRecord, ControllerRegistrationResponse]:

@@ -40,7 +40,7 @@ def describe_client_quotas(image: ClusterImage, request: DescribeClientQuotasReq
                     values=[ValueData(key=key, value=value) for key, value in quotas.items()],
                 )
             )
-    return DescribeClientQuotasResponse(error_message=None, entries=entries)
+    return DescribeClientQuotasResponse(entries=entries)
 
 
 def _filter(components: list[ComponentData]) -> tuple[dict[str, str | None], set[str]]:

@@ -38,7 +38,7 @@ def alter_partition_reassignments(
     controller: Controller, request: AlterPartitionReassignmentsRequest
 ) -> Outcome[MetadataRecord, AlterPartitionReassignmentsResponse]:
     if not request.topics:
-        return Outcome(reply=AlterPartitionReassignmentsResponse(error_message=None))
+        return Outcome(reply=AlterPartitionReassignmentsResponse())
     may_resize = request.allow_replication_factor_change
     records = []
     responses = []

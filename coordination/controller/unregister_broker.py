@@ -23,4 +23,4 @@ def unregister_broker(
                 error_message=f"Broker {request.broker_id} is not registered.",
             )
         )
-    return Outcome(broker_unregistered(controller, broker), UnregisterBrokerResponse(error_message=None))
+    return Outcome(broker_unregistered(controller, broker), UnregisterBrokerResponse())

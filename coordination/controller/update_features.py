@@ -118,6 +118,8 @@ def _check_dependencies(
 ) -> None:
     proposed = {**controller.image.finalized_features(), **{each: updates[each].max_version_level for each in updates}}
     level = update.max_version_level
+    if update.feature not in FEATURES:
+        raise _refusal(update, "there is no such feature")
     needed = dict(FEATURES[update.feature].dependencies.get(level, {}))
     if level >= 1:
         needed.setdefault(METADATA_VERSION, min(MetadataVersion))
