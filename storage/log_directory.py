@@ -6,8 +6,8 @@
     path/TOPIC-N.<unique>-stray/        one that nobody wants and nobody told us to delete
     path/TOPIC-N.<unique>-future/       one that is being copied from another directory of the node
 
-Opening takes the lock and reads what is there; `load` then opens one log and touches nothing else, so that whoever has
-threads may load many at once.
+Opening takes the lock, reads what is there, and changes nothing. `load` then opens one log and touches nothing else, so
+that whoever has threads may load many at once.
 """
 
 from __future__ import annotations
@@ -22,30 +22,50 @@ from barnabas.storage.checkpoints import (
     LOG_START_OFFSET_CHECKPOINT,
     RECOVERY_POINT_OFFSET_CHECKPOINT,
     REPLICATION_OFFSET_CHECKPOINT,
-    MalformedFile,
     read_clean_shutdown,
     read_offsets,
     remove_clean_shutdown,
     write_clean_shutdown,
     write_offsets,
 )
-from barnabas.storage.disk import Disk
+from barnabas.storage.compaction_checkpoint import CleanerCheckpoint
+from barnabas.storage.directory_errors import UnknownDirectory
+from barnabas.storage.disk import Disk, Lock
 from barnabas.storage.loading import open_log
 from barnabas.storage.log import Log
-from barnabas.storage.meta_properties import MetaProperties, read_meta_properties, write_meta_properties
+from barnabas.storage.meta_properties import (
+    META_PROPERTIES,
+    MetaProperties,
+    read_meta_properties,
+    write_meta_properties,
+)
 from barnabas.storage.partition_metadata import read_partition_metadata, write_partition_metadata
 from barnabas.storage.topic_config import TopicConfig
 
-__all__ = ["LOCK", "METADATA_TOPIC", "LogDirectory", "TopicPartition", "UnknownDirectory"]
+__all__ = [
+    "LOCK",
+    "METADATA_TOPIC",
+    "LogDirectory",
+    "LogPlace",
+    "TopicPartition",
+    "UnknownDirectory",
+    "parse_directory",
+    "worker_lock",
+]
 
 LOCK = ".lock"
 METADATA_TOPIC = "__cluster_metadata"
 """Its log belongs to the controller and is opened by it, not with the others."""
 
 LONGEST_NAME = 255
+HIGHEST_PARTITION = 2**31 - 1
 
 _PARTITION = re.compile(r"(?P<topic>.+)-(?P<partition>[0-9]+)")
 _MARKED = re.compile(r"(?P<name>.+)\.(?P<unique>[^.]+)-(?P<mark>delete|future|stray)")
+_WORKER_LOCK = re.compile(r"\.recovery-.+\.lock")
+
+_NO_PARTITIONS = ("lost+found", "remote-log-index-cache")
+"""Directories that are nobody's log: the file system's own, and the one that Kafka keeps for remote storage."""
 
 
 class TopicPartition(NamedTuple):
@@ -56,23 +76,34 @@ class TopicPartition(NamedTuple):
         return f"{self.topic}-{self.partition}"
 
 
-class UnknownDirectory(Exception):  # noqa: N818 - a state of the directory
-    """Something lies in a log directory that Kafka would not have put there."""
+class LogPlace(NamedTuple):
+    """Where a log is and what is known of it before it is opened."""
+
+    path: Path
+    recovery_point: int | None
+    """Below it nothing need be read; None for a log that was closed cleanly."""
+    start_offset: int
 
 
 def parse_directory(path: Path) -> tuple[TopicPartition, str]:
     """The partition, and "delete", "future", "stray", or nothing."""
     marked = _MARKED.fullmatch(path.name)
     found = _PARTITION.fullmatch(marked["name"] if marked else path.name)
-    if found is None:
+    if found is None or int(found["partition"]) > HIGHEST_PARTITION:
         raise UnknownDirectory(
             f"{path} is no partition's directory: only Kafka's own data may lie in a log directory; move it elsewhere."
         )
     return TopicPartition(found["topic"], int(found["partition"])), marked["mark"] if marked else ""
 
 
+def worker_lock(name: str) -> str:
+    """The file that a process locks which recovers logs for us. If we are killed it may live on for a while, and until
+    it ends nobody else may touch what it is cutting."""
+    return f".recovery-{name}.lock"
+
+
 class LogDirectory:
-    """A log directory that is ours: its lock is held until `close`."""
+    """A log directory that is ours: its lock is held until `close` or `abandon`."""
 
     def __init__(
         self,
@@ -83,128 +114,206 @@ class LogDirectory:
         report: Callable[[str], None],
         producer_expiration_ms: int = 86_400_000,
     ) -> None:
-        """Raises DiskLocked if another process has it. `holder` is what it will be told about us.
+        """`holder` is what another process is told about us that tries the same.
 
-        The marker of a clean stop is taken away at once: if we end before we have loaded everything, it was not one.
+        Raises DiskLocked if another process has it, OSError and MalformedFile if it cannot be read, UnknownDirectory if
+        it holds what is not Kafka's.
         """
         disk.make_directory(path)
         self.disk = disk
         self.path = path
         self.report = report
         self.producer_expiration_ms = producer_expiration_ms
-        self._lock = disk.lock(path / LOCK, holder)
+        self.logs: dict[TopicPartition, Log] = {}
+        self.futures: dict[TopicPartition, Log] = {}
+        """Copies that will replace the log in another directory of this node when they have caught up with it."""
+        self.topic_ids: dict[TopicPartition, Uuid] = {}
+        self.waiting: dict[TopicPartition, Path] = {}
+        """Partitions that are here and have not been loaded."""
+        self.waiting_futures: dict[TopicPartition, Path] = {}
+        self.doomed: list[Path] = []
+        """What a deletion has left behind; `remove_tree` finishes it."""
+        self.strays: list[Path] = []
+        """Which are left as they are."""
+        self._lock: Lock | None = disk.lock(path / LOCK, holder)
+        try:
+            self._read(holder)
+        except BaseException:
+            self.abandon()
+            raise
+
+    def _read(self, holder: str) -> None:
+        disk, path = self.disk, self.path
+        for name in disk.names(path):
+            if _WORKER_LOCK.fullmatch(name):
+                disk.lock(path / name, holder).release()
+                disk.remove(path / name)
         self.meta: MetaProperties | None = read_meta_properties(disk, path)
         found = read_clean_shutdown(disk, path)
         self.was_clean = found is not None
         self.previous_broker_epoch = found.broker_epoch if found else None
-        if self.was_clean:
-            remove_clean_shutdown(disk, path)
-        self._recovery_points = self._checkpoint(RECOVERY_POINT_OFFSET_CHECKPOINT)
-        self._start_offsets = self._checkpoint(LOG_START_OFFSET_CHECKPOINT)
-        self.high_watermarks = self._checkpoint(REPLICATION_OFFSET_CHECKPOINT)
-        self.logs: dict[TopicPartition, Log] = {}
-        self.topic_ids: dict[TopicPartition, Uuid] = {}
-        self.waiting: dict[TopicPartition, Path] = {}
-        """Partitions that are here and have not been loaded."""
-        self.doomed: list[Path] = []
-        """What a deletion has left behind; `remove_tree` finishes it."""
-        self.others: list[Path] = []
-        """Stray and future copies, which are left as they are."""
+        self._marker_is_there = self.was_clean
+        # Kafka takes the directory offline where one of these cannot be read, and so does whoever opens this one.
+        self._recovery_points = self._offsets(RECOVERY_POINT_OFFSET_CHECKPOINT)
+        self._start_offsets = self._offsets(LOG_START_OFFSET_CHECKPOINT)
+        self.high_watermarks = self._offsets(REPLICATION_OFFSET_CHECKPOINT)
+        self.compacted = CleanerCheckpoint(disk, path)
+        self._checkpointed = self._recovery_points.keys() | self._start_offsets.keys()
+        self._recovered: set[TopicPartition] = set()
         self._look_around()
 
-    def _checkpoint(self, name: str) -> dict[TopicPartition, int]:
-        """Kafka too goes on without a checkpoint that cannot be read, and does more work for it."""
-        try:
-            offsets = read_offsets(self.disk, self.path / name)
-        except MalformedFile as error:
-            self.report(f"{error}; it is not used")
-            return {}
-        return {TopicPartition(*key): offset for key, offset in offsets.items()}
+    def _offsets(self, name: str) -> dict[TopicPartition, int]:
+        return {TopicPartition(*key): offset for key, offset in read_offsets(self.disk, self.path / name).items()}
 
     def _look_around(self) -> None:
         for name in self.disk.names(self.path):
             path = self.path / name
-            if not self.disk.is_directory(path):
+            if name in _NO_PARTITIONS or not self.disk.is_directory(path):
                 continue
             partition, mark = parse_directory(path)
             if mark == "delete":
                 self.doomed.append(path)
-            elif mark:
-                self.others.append(path)
+            elif mark == "stray":
+                self.strays.append(path)
+            elif mark == "future":
+                twin = self.waiting_futures.setdefault(partition, path)
+                if twin != path:
+                    raise UnknownDirectory(
+                        f"{twin} and {path} are both copies of {partition}: delete one of them, or both, and the "
+                        "partition is copied again when it is told to move."
+                    )
             elif partition.topic != METADATA_TOPIC:
                 self.waiting[partition] = path
+
+    def __repr__(self) -> str:
+        return f"LogDirectory({self.path}, {len(self.logs)} logs, {len(self.waiting)} waiting)"
 
     # The directory as a whole
 
     @property
     def is_empty(self) -> bool:
         """Nothing has ever been kept here: it may be made anybody's."""
-        names = set(self.disk.names(self.path)) - {LOCK, "lost+found"}
-        return not names
+        names = set(self.disk.names(self.path))
+        return names <= {LOCK, "lost+found", META_PROPERTIES + ".tmp"}
+
+    @property
+    def partition_count(self) -> int:
+        """Of the logs that are here, loaded or not, and copies."""
+        return len(self.logs) + len(self.futures) + len(self.waiting) + len(self.waiting_futures)
 
     def format(self, meta: MetaProperties) -> None:
         write_meta_properties(self.disk, self.path, meta)
         self.meta = meta
 
+    def begin(self) -> None:
+        """Take away the marker of a clean stop before the first log is touched: if we end before we have closed
+        everything, it was not one."""
+        if self._marker_is_there:
+            remove_clean_shutdown(self.disk, self.path)
+            self._marker_is_there = False
+
     def write_checkpoints(self, high_watermarks: Mapping[TopicPartition, int]) -> None:
         """What the next start needs if this is the last that we can do. Partitions that have not been loaded keep
         theirs."""
-        unloaded = self.waiting
+        self.write_recovery_points()
+        known = {key: offset for key, offset in self.high_watermarks.items() if key in self._unloaded}
+        self._write_offsets(REPLICATION_OFFSET_CHECKPOINT, {**known, **high_watermarks})
+
+    def write_recovery_points(self) -> None:
+        """Also when logs are gone: one that gets the name of another must not get its recovery point."""
+        unloaded = self._unloaded
         recovery_points = {key: offset for key, offset in self._recovery_points.items() if key in unloaded}
         start_offsets = {key: offset for key, offset in self._start_offsets.items() if key in unloaded}
-        for partition, log in self.logs.items():
+        for partition, log in [*self.logs.items(), *self.futures.items()]:
             recovery_points[partition] = log.recovery_point
             # Kafka writes only those that the first segment does not tell.
             if log.start_offset > log.segments[0].base_offset:
                 start_offsets[partition] = log.start_offset
-        known = {key: offset for key, offset in self.high_watermarks.items() if key in unloaded}
-        for name, offsets in (
-            (RECOVERY_POINT_OFFSET_CHECKPOINT, recovery_points),
-            (LOG_START_OFFSET_CHECKPOINT, start_offsets),
-            (REPLICATION_OFFSET_CHECKPOINT, {**known, **high_watermarks}),
-        ):
-            write_offsets(self.disk, self.path / name, {(key.topic, key.partition): at for key, at in offsets.items()})
+        self._write_offsets(RECOVERY_POINT_OFFSET_CHECKPOINT, recovery_points)
+        self._write_offsets(LOG_START_OFFSET_CHECKPOINT, start_offsets)
+        self._checkpointed = recovery_points.keys() | start_offsets.keys()
+
+    @property
+    def _unloaded(self) -> set[TopicPartition]:
+        return self.waiting.keys() | self.waiting_futures.keys()
+
+    def _write_offsets(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
+        write_offsets(self.disk, self.path / name, {(key.topic, key.partition): at for key, at in offsets.items()})
 
     def close(self, high_watermarks: Mapping[TopicPartition, int], broker_epoch: int = -1) -> None:
         """Leave everything as a clean stop does. The marker comes last: it vouches for all the rest, and is not written
-        while a partition has not been loaded after a crash."""
-        for log in self.logs.values():
-            log.close()
-        self.write_checkpoints(high_watermarks)
-        if self.was_clean or not self.waiting:
-            write_clean_shutdown(self.disk, self.path, broker_epoch)
-        self.abandon()
+        while a partition has not been loaded after a crash. The lock is given up in any case."""
+        try:
+            for log in [*self.logs.values(), *self.futures.values()]:
+                log.close()
+            self.write_checkpoints(high_watermarks)
+            if self.was_clean or not (self.waiting or self.waiting_futures):
+                write_clean_shutdown(self.disk, self.path, broker_epoch)
+        finally:
+            self.abandon()
 
     def abandon(self) -> None:
         """Give up the lock and nothing else, as when the disk has failed."""
-        self._lock.release()
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            lock.release()
+
+    def forget_logs(self) -> None:
+        """The disk has failed: what lies on it is not to be found any more. Whoever still sends a part of a log holds
+        its file; the directory stays locked, since we may have it open."""
+        for some in (self.logs, self.futures, self.waiting, self.waiting_futures):
+            some.clear()
 
     # Partitions
 
-    def load(self, partition: TopicPartition, config: TopicConfig, now_ms: int) -> Log:
-        """Open a log that `waiting` has. It may raise OSError, and then waits on."""
-        path = self.waiting[partition]
-        topic_id = read_partition_metadata(self.disk, path)
+    def place(self, partition: TopicPartition, *, future: bool = False) -> LogPlace:
+        """Of a log that has not been loaded."""
+        is_whole = self.was_clean or partition in self._recovered
+        return LogPlace(
+            (self.waiting_futures if future else self.waiting)[partition],
+            None if is_whole else self._recovery_points.get(partition, 0),
+            self._start_offsets.get(partition, 0),
+        )
+
+    def mark_recovered(self, partition: TopicPartition, recovery_point: int) -> None:
+        """Another process has made the log whole and closed it: `load` need not read it again."""
+        self._recovery_points[partition] = recovery_point
+        self._recovered.add(partition)
+
+    def read_topic_id(self, partition: TopicPartition, *, future: bool = False) -> Uuid | None:
+        """Of a log that has not been loaded; None where its directory does not say."""
+        return read_partition_metadata(self.disk, (self.waiting_futures if future else self.waiting)[partition])
+
+    def load(self, partition: TopicPartition, config: TopicConfig, now_ms: int, *, future: bool = False) -> Log:
+        """Open a log that is waiting. It may raise OSError or MalformedFile, and then waits on."""
+        self.begin()
+        place = self.place(partition, future=future)
+        topic_id = self.read_topic_id(partition, future=future)
         log = open_log(
             self.disk,
-            path,
+            place.path,
             config,
             now_ms=now_ms,
-            clean=self.was_clean,
-            recovery_point=self._recovery_points.get(partition, 0),
-            start_offset=self._start_offsets.get(partition, 0),
+            clean=place.recovery_point is None,
+            recovery_point=place.recovery_point or 0,
+            start_offset=place.start_offset,
             producer_expiration_ms=self.producer_expiration_ms,
             report=self.report,
         )
         if topic_id is not None:
             self.topic_ids[partition] = topic_id
-        self.logs[partition] = log
-        del self.waiting[partition]
+        (self.futures if future else self.logs)[partition] = log
+        (self.waiting_futures if future else self.waiting).pop(partition, None)
         return log
 
-    def create(self, partition: TopicPartition, topic_id: Uuid, config: TopicConfig, now_ms: int) -> Log:
-        """A new and empty log. Its topic's id is safe before there is any record of it."""
-        path = self.path / str(partition)
+    def create(
+        self, partition: TopicPartition, topic_id: Uuid, config: TopicConfig, now_ms: int, *, future_unique: str = ""
+    ) -> Log:
+        """A new and empty log, or with a unique name, a copy to be. Its topic's id is safe before any record of it."""
+        self.begin()
+        if partition in self._checkpointed:
+            self.write_recovery_points()
+        path = self.path / (f"{partition}.{future_unique}-future" if future_unique else str(partition))
         self.disk.make_directory(path)
         write_partition_metadata(self.disk, path, topic_id)
         self.disk.sync_directory(self.path)
@@ -217,28 +326,31 @@ class LogDirectory:
             producer_expiration_ms=self.producer_expiration_ms,
             report=self.report,
         )
-        self.logs[partition] = log
+        (self.futures if future_unique else self.logs)[partition] = log
         self.topic_ids[partition] = topic_id
         return log
 
-    def delete(self, partition: TopicPartition, unique: str) -> Path:
+    def delete(self, partition: TopicPartition, unique: str, *, future: bool = False) -> Path:
         """Take a log away under another name, at once; `disk.remove_tree` of what is returned takes its time."""
-        path = self._mark(partition, unique, "delete")
+        path = self._mark(partition, unique, "delete", future)
         self.doomed.append(path)
         return path
 
-    def set_aside(self, partition: TopicPartition, unique: str) -> Path:
+    def set_aside(self, partition: TopicPartition, unique: str, *, future: bool = False) -> Path:
         """Keep a log that the metadata does not know, or knows with another topic id, out of everybody's way."""
-        path = self._mark(partition, unique, "stray")
-        self.others.append(path)
+        path = self._mark(partition, unique, "stray", future)
+        self.strays.append(path)
         return path
 
-    def _mark(self, partition: TopicPartition, unique: str, mark: str) -> Path:
+    def _mark(self, partition: TopicPartition, unique: str, mark: str, future: bool) -> Path:
+        self.begin()
+        waiting, loaded = (self.waiting_futures, self.futures) if future else (self.waiting, self.logs)
+        path = waiting[partition] if partition in waiting else loaded[partition].directory
         ending = f"-{partition.partition}.{unique}-{mark}"
         marked = self.path / (partition.topic[: LONGEST_NAME - len(ending)] + ending)
-        path = self.waiting.pop(partition, None) or self.path / str(partition)
         self.disk.rename(path, marked)
-        self.disk.sync_directory(self.path)
-        self.logs.pop(partition, None)
+        waiting.pop(partition, None)
+        loaded.pop(partition, None)
         self.topic_ids.pop(partition, None)
+        self.disk.sync_directory(self.path)
         return marked

@@ -6,7 +6,7 @@ promises nothing; a file without a version is one. directory.id tells the log di
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +23,8 @@ __all__ = [
     "META_PROPERTIES",
     "MetaProperties",
     "check_directories",
+    "draw_cluster_id",
+    "draw_directory_id",
     "is_reserved_directory_id",
     "read_meta_properties",
     "write_meta_properties",
@@ -52,8 +54,7 @@ class MetaProperties:
 
     @classmethod
     def fresh(cls, cluster_id: str, node_id: int, directory_id: Uuid) -> MetaProperties:
-        """For a directory that was empty. Kafka draws directory ids until one is not reserved and its text does not
-        begin with a dash, which its own tools would take for an option; so should whoever calls this."""
+        """For a directory that was empty; `draw_directory_id` gives the id."""
         assert cluster_id and 0 <= node_id < 2**31, (cluster_id, node_id)
         if is_reserved_directory_id(directory_id):
             raise ValueError(f"the directory id {directory_id} is reserved")
@@ -63,6 +64,20 @@ class MetaProperties:
 def is_reserved_directory_id(directory_id: Uuid) -> bool:
     """The first hundred; compared as Java does it, where the lower half is a signed number."""
     return directory_id[:8] == bytes(8) and int.from_bytes(directory_id[8:], "big", signed=True) < _FIRST_UNRESERVED
+
+
+def draw_directory_id(random_ids: Iterator[bytes], taken: Collection[Uuid] = ()) -> Uuid:
+    """The first of the random 16 bytes that may name a directory, as Kafka draws: not reserved, not another's, and not
+    beginning with a dash, which its tools would take for an option."""
+    for drawn in map(Uuid, random_ids):
+        if not (is_reserved_directory_id(drawn) or str(drawn).startswith("-") or drawn in taken):
+            return drawn
+    raise ValueError("there is no random id left to name a directory")
+
+
+def draw_cluster_id(random_ids: Iterator[bytes]) -> str:
+    """The name of a new cluster, which Kafka draws with the same rules."""
+    return str(draw_directory_id(random_ids))
 
 
 def read_meta_properties(disk: Disk, directory: Path) -> MetaProperties | None:

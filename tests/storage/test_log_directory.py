@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.protocol.schema import Uuid
+from barnabas.storage.checkpoints import MalformedFile
 from barnabas.storage.disk import DiskLocked, SystemDisk
 from barnabas.storage.log_directory import LogDirectory, TopicPartition, UnknownDirectory, parse_directory
 from barnabas.storage.memory_disk import MemoryDisk
@@ -17,6 +18,12 @@ from .conftest import Place
 from .test_log import CONFIG, NOW, append, everything
 
 TOPIC_ID = Uuid(range(16))
+CHECKPOINTS = [
+    "recovery-point-offset-checkpoint",
+    "log-start-offset-checkpoint",
+    "replication-offset-checkpoint",
+    "cleaner-offset-checkpoint",
+]
 ORDERS, CLICKS = TopicPartition("orders", 0), TopicPartition("clicks-2026", 3)
 
 
@@ -112,7 +119,7 @@ def test_deleted_and_stray_partitions_go_out_of_the_way(place: Place) -> None:
     directory.create(ORDERS, TOPIC_ID, CONFIG, NOW)
     directory.close({ORDERS: 0})
     again = opened(place)
-    assert (again.doomed, again.others, list(again.waiting)) == ([doomed], [aside], [ORDERS])
+    assert (again.doomed, again.strays, list(again.waiting)) == ([doomed], [aside], [ORDERS])
     place.disk.remove_tree(doomed)
     assert not place.disk.exists(doomed)
     again.abandon()
@@ -128,24 +135,72 @@ def test_the_longest_topic_can_be_deleted(tmp_path: Path) -> None:
     directory.abandon()
 
 
-@pytest.mark.parametrize("name", ["photos", "-0", "orders-", "orders-x", "orders-0.-delete", ".x-1-delete"])
+@pytest.mark.parametrize(
+    "name", ["photos", "-0", "orders-", "orders-x", "orders-0.-delete", ".x-1-delete", "orders-2147483648"]
+)
 def test_what_is_no_partition_is_refused_with_what_to_do(place: Place, name: str) -> None:
     place.disk.make_directory(place.directory / "data" / name)
     with pytest.raises(UnknownDirectory, match="move it elsewhere"):
         opened(place)
 
 
-def test_a_checkpoint_that_cannot_be_read_costs_work_and_not_data(place: Place) -> None:
+GARBAGE = [b"nonsense", b"\xff\xfe", b"0\n1\norders x 3\n", b"0\n2\norders 0 3\n", b"1\n0\n"]
+
+
+@pytest.mark.parametrize("content", GARBAGE)
+@pytest.mark.parametrize("name", CHECKPOINTS)
+def test_a_checkpoint_that_cannot_be_read_is_named_with_what_to_do(place: Place, name: str, content: bytes) -> None:
+    """Kafka takes the directory offline (test_garbage_against_kafka.py), and when the file is mended the last stop was
+    as clean as it was."""
     directory = opened(place)
     append(directory.create(ORDERS, TOPIC_ID, CONFIG, NOW), b"a")
     directory.close({ORDERS: 1})
-    place.disk.replace_file(directory.path / "recovery-point-offset-checkpoint", b"nonsense")
-    lines: list[str] = []
-    again = opened(place, lines)
+    place.disk.replace_file(directory.path / name, content)
+    with pytest.raises(MalformedFile, match=f"{name}.*; delete the file, and "):
+        opened(place)
+    place.disk.remove(directory.path / name)
+    again = opened(place)
+    assert again.was_clean
     assert everything(again.load(ORDERS, CONFIG, NOW)) == {0: b"a"}
-    assert len(lines) == 1
-    assert "it is not used" in lines[0]
     again.abandon()
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\x00 nonsense", b'{"version":0,"brokerEpoch":"x"}', b"[" * 100_000])
+def test_a_marker_of_a_clean_stop_is_one_whatever_it_holds(place: Place, content: bytes) -> None:
+    directory = opened(place)
+    append(directory.create(ORDERS, TOPIC_ID, CONFIG, NOW), b"a")
+    directory.close({ORDERS: 1})
+    place.disk.replace_file(directory.path / ".kafka_cleanshutdown", content)
+    again = opened(place)
+    assert (again.was_clean, again.previous_broker_epoch) == (True, None)
+    assert everything(again.load(ORDERS, CONFIG, NOW)) == {0: b"a"}
+    again.abandon()
+
+
+def test_a_log_that_was_not_touched_keeps_the_marker(place: Place) -> None:
+    """A start that is refused after the directories have been looked at must not cost the next one a recovery."""
+    directory = opened(place)
+    append(directory.create(ORDERS, TOPIC_ID, CONFIG, NOW), b"a")
+    directory.close({ORDERS: 1})
+    opened(place).abandon()
+    assert opened(place).was_clean
+
+
+def test_a_new_log_does_not_inherit_the_recovery_point_of_its_name(place: Place) -> None:
+    directory = opened(place)
+    log = directory.create(ORDERS, TOPIC_ID, CONFIG, NOW)
+    for number in range(50):
+        append(log, b"old %d" % number)
+    directory.close({ORDERS: 50})
+    second = opened(place)
+    second.delete(ORDERS, "0a1b")
+    again = second.create(ORDERS, TOPIC_ID, CONFIG, NOW)
+    for number in range(50):
+        append(again, b"new %d" % number)
+    second.abandon()  # killed
+    third = opened(place)
+    assert third.place(ORDERS).recovery_point == 0
+    third.abandon()
 
 
 @pytest.mark.java
@@ -171,6 +226,15 @@ def test_kafka_and_we_take_turns_with_one_directory(kafka_classpath: str) -> Non
             broker.start()
             LogDirectory(SystemDisk(), broker.data_directory, holder="pid 1", report=lines.append)
         broker.stop()
+
+
+@pytest.mark.parametrize("name", ["lost+found", "remote-log-index-cache"])
+def test_what_others_keep_in_a_log_directory_is_left_alone(place: Place, name: str) -> None:
+    place.disk.make_directory(place.directory / "data" / name)
+    directory = opened(place)
+    assert not directory.waiting
+    assert directory.is_empty == (name == "lost+found")
+    directory.abandon()
 
 
 def test_the_memory_disk_has_locks_too() -> None:

@@ -1,0 +1,134 @@
+"""Moving a log from one directory of the node to another (AlterReplicaLogDirs), in steps that somebody calls.
+
+    begin_move             an empty copy, TOPIC-N.<unique>-future, in the other directory
+    copy_some              (replica_copies.py) until there is nothing left
+    finish_move            the copy takes the log's name and place, and the log becomes garbage
+    abort_move             or the copy does
+
+Kafka renames in this order too: what a crash between the two renames leaves is the log twice, and not none. It refuses
+to start then, and names both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.log import Log
+from barnabas.storage.log_directories import AssignedDirectory, LogDirectories, Replica
+from barnabas.storage.log_directory import LONGEST_NAME, LogDirectory, TopicPartition
+from barnabas.storage.replica_copies import is_caught_up, relocate
+from barnabas.storage.topic_config import TopicConfig
+
+__all__ = ["Moved", "abort_move", "begin_move", "finish_move", "promote_abandoned"]
+
+
+class Moved(NamedTuple):
+    log: Log
+    garbage: Path
+    """What `remove_tree` may take away: where the log was."""
+
+
+def begin_move(
+    directories: LogDirectories, partition: TopicPartition, path: Path, config: TopicConfig, now_ms: int, unique: str
+) -> Replica | None:
+    """The copy; None where there is nothing to begin: the log lies in that directory, or its copy does. A copy in a
+    third directory is given up. For a partition that is not here, the directory is remembered until it is created."""
+    target = _target(directories, partition, path, unique)
+    current, future = directories.find(partition), directories.find(partition, future=True)
+    if current is None:
+        directories.prefer(partition, path)
+        raise KafkaError(ErrorCode.REPLICA_NOT_AVAILABLE, f"{partition} is not here")
+    if future is not None and future.directory is not target:
+        abort_move(directories, partition, unique)
+    elif future is not None:
+        return None
+    if current.directory is target:
+        return None
+    if directories.offline:
+        raise KafkaError(
+            ErrorCode.KAFKA_STORAGE_ERROR,
+            f"{partition} is not copied, since there may be a copy in {', '.join(map(str, directories.offline))}",
+        )
+    with directories.watching(target):
+        topic_id = current.directory.topic_ids[partition]
+        return Replica(target.create(partition, topic_id, config, now_ms, future_unique=unique), target)
+
+
+def _target(directories: LogDirectories, partition: TopicPartition, path: Path, unique: str) -> LogDirectory:
+    if len(f"{partition}.{unique}-future") > LONGEST_NAME:
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{partition.topic} is too long a name to be moved")
+    target = directories.by_path(path)
+    if target is None:
+        if path in directories.offline:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, directories.offline[path])
+        raise KafkaError(ErrorCode.LOG_DIR_NOT_FOUND, f"{path} is not in log.dirs")
+    if path in directories.cordoned:
+        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"{path} is cordoned")
+    return target
+
+
+def abort_move(directories: LogDirectories, partition: TopicPartition, unique: str) -> Path | None:
+    """What is left to delete, if there was a copy."""
+    future = directories.find(partition, future=True)
+    if future is None:
+        return None
+    with directories.watching(future.directory):
+        return future.directory.delete(partition, unique, future=True)
+
+
+def finish_move(directories: LogDirectories, partition: TopicPartition, unique: str) -> Moved | None:
+    """Let the copy take the place of the log; None, and nothing is done, while it has not caught up. Nobody may append
+    meanwhile. What was safe stays safe: the copy is synced as far, if nobody has done it before.
+
+    Readers who hold slices of the old log keep them."""
+    current, future = directories.find(partition), directories.find(partition, future=True)
+    if current is None or future is None:
+        what = "log" if current is None else "copy"
+        raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the {what} of {partition} is offline")
+    if not is_caught_up(current.log, future.log):
+        return None
+    with directories.watching(future.directory):
+        if future.log.recovery_point < current.log.recovery_point:
+            work = future.log.unsynced()
+            work.sync()
+            future.log.synced(work.offset)
+        _promote(partition, future)
+    with directories.watching(current.directory):
+        garbage = current.directory.delete(partition, unique)
+        current.directory.write_recovery_points()
+    return Moved(future.log, garbage)
+
+
+def _promote(partition: TopicPartition, future: Replica) -> None:
+    log, directory = future
+    path = directory.path / str(partition)
+    directory.disk.rename(log.directory, path)
+    relocate(log, path)
+    del directory.futures[partition]
+    directory.logs[partition] = log
+    directory.disk.sync_directory(directory.path)
+
+
+def promote_abandoned(
+    directories: LogDirectories, assigned: AssignedDirectory, unique_names: Iterator[str]
+) -> list[Moved]:
+    """After loading: a copy that lies where the metadata has the partition had caught up when the node was killed, or a
+    disk failed, before it was put in place."""
+    done = []
+    for directory in list(directories.online):
+        for partition, log in list(directory.futures.items()):
+            meta = directory.meta
+            if meta is None or assigned(directory.topic_ids[partition], partition.partition) != meta.directory_id:
+                continue
+            current = directories.find(partition)
+            with directories.surviving(directory):
+                _promote(partition, Replica(log, directory))
+                directories.report(f"{log.directory}: the copy that had caught up before the last stop is the log now")
+            if current is not None and current.directory is not directory and partition in directory.logs:
+                with directories.surviving(current.directory):
+                    done.append(Moved(log, current.directory.delete(partition, next(unique_names))))
+                    current.directory.write_recovery_points()
+    return done
