@@ -22,11 +22,12 @@ def copy_some(current: Log, future: Log, max_bytes: int, now_ms: int) -> int:
     offset = max(future.end_offset, current.start_offset)
     records = current.read(offset, min(max_bytes, future.config.roll_bytes)).read()
     batches = list(iterate_batches(records))
-    if future.end_offset < current.start_offset:
-        # The first batch may begin before the log does.
-        start = batches[0].base_offset if batches else current.start_offset
+    # The first batch may begin before the log does, or before what was cut off.
+    start = batches[0].base_offset if batches else current.start_offset
+    if future.end_offset < current.start_offset or start < future.start_offset:
         future.truncate_fully_and_start_at(start, now_ms)
     if batches:
+        future.truncate_to(start, now_ms)
         future.append_as_follower(records, now_ms)
     elif future.end_offset < current.end_offset:
         # What was between has been deleted or compacted away, and its offsets must not be given again.
