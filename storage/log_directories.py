@@ -26,7 +26,7 @@ from barnabas.storage.disk import Disk
 from barnabas.storage.load_plan import LoadPlan, Piece, plan_loading
 from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory, TopicPartition
-from barnabas.storage.recovery_worker import RecoveryJob
+from barnabas.storage.recovery_worker import RecoveredPartition, RecoveryJob
 from barnabas.storage.topic_config import TopicConfig
 
 __all__ = ["AssignedDirectory", "LogDirectories", "Replica"]
@@ -195,6 +195,12 @@ class LogDirectories:
             now_ms=now_ms,
             producer_expiration_ms=expiration_ms,
         )
+
+    def mark_recovered(self, piece: Piece, recovered: RecoveredPartition) -> None:
+        """A worker has made the log whole: `load` need not read it again."""
+        directory = self.by_path(piece.directory)
+        if directory is not None:
+            directory.mark_recovered(piece.partition, recovered.recovery_point)
 
     # Creating
 
