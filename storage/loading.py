@@ -22,6 +22,9 @@ from barnabas.storage.transaction_index import AbortedTransaction, CorruptTransa
 
 __all__ = ["open_log"]
 
+CLEANED = ".cleaned"
+"""The ending of what is not whole: it is worthless after a crash, to Kafka too."""
+
 Report = Callable[[str], None]
 
 
@@ -176,9 +179,7 @@ class _Loader:
                     break
             elif not self._has_indexes(segment, names):
                 self.report(f"{segment.path('.log')}: an index is missing or corrupt and is built anew")
-                self._recover(segment)
-                # Nobody else will: it lies below the recovery point.
-                segment.sync()
+                self._rebuild(segment)
         if recovery_point is not None:
             self._drop_empty_behind_gap(unsynced)
 
@@ -279,6 +280,19 @@ class _Loader:
             )
         log.producers.take_snapshot()
         return recovered.removed_bytes
+
+    def _rebuild(self, segment: Segment) -> None:
+        """Recover a segment below the recovery point, at which the next start looks only if an index is missing. So it
+        has no `.index` until all is safe: a power cut in between must not leave one with rows of both times."""
+        index = segment.offset_index
+        path = index.path
+        index.remove()
+        self.disk.sync_directory(self.directory)
+        index.path = path.with_name(path.name + CLEANED)
+        self._recover(segment)
+        segment.sync()
+        index.rename(path)
+        self.disk.sync_directory(self.directory)
 
     # What is known then
 
