@@ -259,10 +259,10 @@ class TimeIndex(Index):
         """Keep the rows below the offset."""
         self._keep(bisect_left(range(len(self)), offset, key=lambda number: self[number][1]))
 
-    def check(self) -> None:
-        """Raise CorruptIndex unless the rows rise."""
+    def check(self, first: int = 0) -> None:
+        """Raise CorruptIndex unless the rows rise, from that one on."""
         previous = (self.NOTHING - 1, self.base_offset - 1)
-        for number in range(len(self)):
+        for number in range(max(first, 0), len(self)):
             row = self[number]
             if row[0] <= previous[0] or row[1] < previous[1]:
                 raise CorruptIndex(f"{self.path}: row {number} is offset {row[1]} at time {row[0]}, after {previous}")

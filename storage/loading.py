@@ -6,19 +6,19 @@ After a clean stop no batch is read but the few behind the last row of the activ
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
-from barnabas.protocol.records.producer_snapshot import ProducerEntry
 from barnabas.storage.checkpoints import MalformedFile
 from barnabas.storage.disk import Disk
 from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.log import Log
 from barnabas.storage.producer_snapshots import CorruptSnapshot, ProducerSnapshots
 from barnabas.storage.producer_state import ProducerState
+from barnabas.storage.rebuilding import has_indexes, is_sealed, rebuild_indexes
 from barnabas.storage.recovery import recover_segment
 from barnabas.storage.segment import SUFFIXES, CorruptSegment, Segment
 from barnabas.storage.topic_config import TopicConfig
-from barnabas.storage.transaction_index import AbortedTransaction, CorruptTransactionIndex
 
 __all__ = ["open_log"]
 
@@ -168,43 +168,45 @@ class _Loader:
         log = self.log
         unsynced = len(log.segments) if recovery_point is None else log.segment_number(recovery_point)
         # What a segment was sealed with may be younger than the sync that reached its end.
-        reread = unsynced if recovery_point is None else log.segment_number(recovery_point - 1)
+        sealed = unsynced if recovery_point is None else log.segment_number(recovery_point - 1)
+        written = [self._written(*both) for both in pairwise(log.segments[unsynced:])]
         for number, segment in enumerate(list(log.segments)):
             rest = log.segments[number + 1 :]
-            if number >= reread:
-                snapshot = self._snapshot_at(rest[0]) if rest else None
+            if number >= unsynced:
                 torn = self._recover(segment)
-                if torn or (number >= unsynced and rest and self._ends_early(segment, rest, snapshot)):
+                if torn or (rest and self._ends_early(segment, rest[0], written[number - unsynced])):
                     self._cut_behind(segment, rest)
                     break
-            elif not self._has_indexes(segment, names):
+            elif not has_indexes(log, segment, names) or (number >= sealed and not is_sealed(segment)):
                 self.report(f"{segment.path('.log')}: an index is missing or corrupt and is built anew")
                 self._rebuild(segment)
         if recovery_point is not None:
             self._drop_empty_behind_gap(unsynced)
 
-    def _snapshot_at(self, segment: Segment) -> list[ProducerEntry] | None:
-        """What was known of producers where the segment begins, unless that is lost."""
+    def _written(self, segment: Segment, following: Segment) -> dict[int, int]:
+        """How far each producer has written in a segment, by the snapshot that was taken behind it, unless that is
+        lost. Recovering a segment drops all later snapshots, so that this is read first."""
         snapshots = self.log.producers.snapshots
-        if segment.base_offset not in snapshots.offsets:
-            return None
+        if following.base_offset not in snapshots.offsets:
+            return {}
         try:
-            return snapshots.read(segment.base_offset)
+            entries = snapshots.read(following.base_offset)
         except CorruptSnapshot:
-            return None
+            return {}
+        return {entry.producer_id: entry.last_offset for entry in entries if entry.last_offset >= segment.base_offset}
 
-    def _ends_early(self, segment: Segment, rest: list[Segment], snapshot: list[ProducerEntry] | None) -> bool:
+    def _ends_early(self, segment: Segment, following: Segment, written: dict[int, int]) -> bool:
         """A power cut may take whole batches from the end of one segment, and leave the next. If it took those of a
         producer that numbers them, which the snapshot taken between the two tells, what follows has to go: they
         would be sent again, behind their successors. Else a gap is left alone: compaction leaves gaps too, and where
         it does the snapshot may know producers whose last batch is gone."""
         end = segment.read_next_offset()
-        known = [entry for entry in snapshot or [] if entry.last_offset >= end]
-        if end >= rest[0].base_offset or self.log.config.compact or not known:
+        lost = [(producer_id, offset) for producer_id, offset in written.items() if offset >= end]
+        if end >= following.base_offset or self.log.config.compact or not lost:
             return False
+        producer_id, offset = lost[0]
         self.report(
-            f"{segment.path('.log')}: ends at offset {end}, and producer {known[0].producer_id} has written up to "
-            f"{known[0].last_offset}"
+            f"{segment.path('.log')}: ends at offset {end}, and producer {producer_id} has written up to {offset}"
         )
         return True
 
@@ -226,53 +228,11 @@ class _Loader:
         segment.sync()
         self.disk.sync_directory(self.directory)
 
-    def _has_indexes(self, segment: Segment, names: list[str]) -> bool:
-        """Kafka too looks only whether they are there: after a crash they are built anew, and otherwise trusted."""
-        if segment.path(".index").name not in names or segment.path(".timeindex").name not in names:
-            return segment.size == 0
-        for index in (segment.offset_index, segment.time_index):
-            if self.disk.size(index.path) % index.row.size:
-                return False
-        try:
-            segment.transaction_index.check()
-            return all(self._aborts(segment, aborted) for aborted in segment.transaction_index)
-        except CorruptTransactionIndex:
-            return False
-        except CorruptSegment:
-            # That is no fault of the index, and no reason to read the segment again, which would cut it there.
-            return True
-
-    def _aborts(self, segment: Segment, aborted: AbortedTransaction) -> bool:
-        """Whether the batches at both ends of the transaction, unless they have been compacted away, are of its
-        producer: the file has no checksum, and a wrong entry would show what was aborted."""
-        if not 0 <= aborted.first_offset < aborted.last_offset or aborted.last_stable_offset > aborted.last_offset + 1:
-            return False
-        first = self.log.segments[self.log.segment_number(aborted.first_offset)]
-        marker, begin = segment.find(aborted.last_offset), first.find(aborted.first_offset)
-        if marker is None or begin is None:
-            return self.log.config.compact
-        for place, offset in ((marker, aborted.last_offset), (begin, aborted.first_offset)):
-            if place.batch.base_offset == offset and place.batch.producer_id != aborted.producer_id:
-                return False
-            deleted = offset < self.log.segments[0].base_offset
-            if place.batch.base_offset != offset and not (deleted or self.log.config.compact):
-                return False
-        return True
-
     def _recover(self, segment: Segment) -> int:
         """How many bytes were cut off."""
         log = self.log
-        following = log.segments[log.segments.index(segment) + 1 :]
-        log.segments = [each for each in log.segments if each not in following]
-        log.end_offset = segment.base_offset
-        others = log.segments[:-1]
-        if others:
-            log.segments = others
-            self._reload_producers()
-        else:
-            log.producers.truncate_and_reload(log.start_offset, segment.base_offset, self.now_ms)
+        self._producers_before(segment)
         recovered = recover_segment(segment, log.epochs, log.producers)
-        log.segments = [*others, segment, *following]
         if recovered.removed_bytes:
             self.report(
                 f"{segment.path('.log')}: {recovered.removed_bytes} bytes from byte {segment.size} on (offset "
@@ -282,17 +242,31 @@ class _Loader:
         return recovered.removed_bytes
 
     def _rebuild(self, segment: Segment) -> None:
-        """Recover a segment below the recovery point, at which the next start looks only if an index is missing. So it
-        has no `.index` until all is safe: a power cut in between must not leave one with rows of both times."""
+        """The indexes of a segment at which the next start looks only if one is missing. So it has no `.index` until
+        all is safe: a power cut in between must not leave one with rows of both times."""
         index = segment.offset_index
         path = index.path
         index.remove()
         self.disk.sync_directory(self.directory)
         index.path = path.with_name(path.name + CLEANED)
-        self._recover(segment)
+        self._producers_before(segment)
+        for damage in rebuild_indexes(segment, self.log.producers):
+            self.report(f"{damage}; it stays where it is")
         segment.sync()
         index.rename(path)
         self.disk.sync_directory(self.directory)
+        self.log.producers.take_snapshot()
+
+    def _producers_before(self, segment: Segment) -> None:
+        log = self.log
+        segments = log.segments
+        log.end_offset = segment.base_offset
+        log.segments = segments[: segments.index(segment)]
+        if log.segments:
+            self._reload_producers()
+        else:
+            log.producers.truncate_and_reload(log.start_offset, segment.base_offset, self.now_ms)
+        log.segments = segments
 
     # What is known then
 
@@ -323,9 +297,9 @@ class _Loader:
         log = self.log
         if self.epochs_lost:
             self._read_epochs()
-        # In this order, so that opening a log twice is opening it once: the start moves an epoch's beginning.
-        log.epochs.truncate_from_start(start_offset)
+        # In Kafka's order: of an emptied log the last epoch is kept, though it begins at the end then.
         log.epochs.truncate_from_end(log.end_offset)
+        log.epochs.truncate_from_start(start_offset)
         if log.epochs.dirty:
             log.epochs.save(self.disk, self.directory)
 

@@ -244,6 +244,11 @@ class Segment:
                 latest = (batch.max_timestamp, batch.last_offset)
         return latest
 
+    def _learn_latest(self) -> None:
+        """From the last row of the time index and the batches behind it."""
+        last = self.time_index.last
+        self._latest = self._latest_of(self.places_before(last[1]), last)
+
     @property
     def first_timestamp(self) -> int | None:
         """The highest timestamp of the first batch, from which rolling by time counts; None without a batch."""
@@ -324,9 +329,10 @@ class Segment:
         """The batch with its records, where its header is not enough: a control batch says in them what it is."""
         if not place.batch.control:
             return place.batch
-        return self._read_whole(place)
+        return self.read_whole(place)
 
-    def _read_whole(self, place: Place) -> Batch:
+    def read_whole(self, place: Place) -> Batch:
+        """The batch with its records, as its checksum says they were."""
         batch = batch_at(self.file.read(place.position, place.batch.size))
         assert batch is not None
         try:
@@ -346,7 +352,7 @@ class Segment:
         else:
             place = None
         if checked and previous is not None and (place is None or place.batch.base_offset > offset):
-            self._read_whole(previous)
+            self.read_whole(previous)
         return place
 
     def read_next_offset(self, *, checked: bool = False) -> int:
@@ -356,7 +362,7 @@ class Segment:
         for place in self.places_before(self.offset_index.last[0]):
             last = place
         if checked and last is not None:
-            self._read_whole(last)
+            self.read_whole(last)
         return last.batch.next_offset if last is not None else self.base_offset
 
     def slice(self, place: Place, max_bytes: int, end_position: int) -> FileSlice:
@@ -372,7 +378,7 @@ class Segment:
         row = next(row for row in rows if row == none or (row[0] <= timestamp and self._is_time_of(*row)))
         for place in self.places_before(max(row[1], first_offset)):
             if place.batch.max_timestamp >= timestamp and place.batch.last_offset >= first_offset:
-                batch = self._read_whole(place)
+                batch = self.read_whole(place)
                 for record in read_records(batch):
                     if record.timestamp >= timestamp and record.offset >= first_offset:
                         return record.timestamp, record.offset, batch.partition_leader_epoch
@@ -387,6 +393,11 @@ class Segment:
         self.time_index.append_if_later(*self.latest)
         self.offset_index.trim()
         self.time_index.trim()
+
+    def seal_again(self) -> None:
+        """Where a crash may have interrupted it."""
+        self._learn_latest()
+        self.seal()
 
     def sync(self) -> None:
         self.file.sync()
@@ -421,8 +432,7 @@ class Segment:
         self._first_timestamp = None
         self._latest = None
         if self.rows_go_on():
-            last = self.time_index.last
-            self._latest = self._latest_of(self.places_before(last[1]), last)
+            self._learn_latest()
         else:
             self.index_again()
         return removed
@@ -432,6 +442,7 @@ class Segment:
         try:
             offset, _ = self.offset_index.last
             following = self.read_next_offset()
+            self.time_index.check(len(self.time_index) - 2)
             timed = self.time_index.last
         except CorruptIndex:
             return False

@@ -1,0 +1,91 @@
+"""The files beside a segment whose batches are synced: whether they can be trusted, and how they are made anew.
+
+recovery.py cuts a segment off at the first bytes that are no batch, because what follows was never acknowledged. Here
+it was. What is damaged stays where it is, whoever asks for it is told, and the rest can be read. (Kafka cuts here too.)
+"""
+
+from __future__ import annotations
+
+from barnabas.protocol.errors import KafkaError, MalformedFrame
+from barnabas.storage.index import CorruptIndex
+from barnabas.storage.log import Log
+from barnabas.storage.producer_state import AppendOrigin, ProducerState
+from barnabas.storage.segment import CorruptSegment, Segment
+from barnabas.storage.transaction_index import AbortedTransaction, CorruptTransactionIndex
+
+__all__ = ["has_indexes", "is_sealed", "rebuild_indexes"]
+
+
+def has_indexes(log: Log, segment: Segment, names: list[str]) -> bool:
+    """Kafka too looks only whether they are there: after a crash they are built anew, and otherwise trusted."""
+    if segment.path(".index").name not in names or segment.path(".timeindex").name not in names:
+        return segment.size == 0
+    for index in (segment.offset_index, segment.time_index):
+        if log.disk.size(index.path) % index.row.size:
+            return False
+    try:
+        segment.transaction_index.check()
+        return all(_aborts(log, segment, aborted) for aborted in segment.transaction_index)
+    except CorruptTransactionIndex:
+        return False
+    except CorruptSegment:
+        # That is no fault of the index, and no reason to build it again.
+        return True
+
+
+def _aborts(log: Log, segment: Segment, aborted: AbortedTransaction) -> bool:
+    """Whether the batches at both ends of the transaction, unless they have been compacted away, are of its producer:
+    the file has no checksum, and a wrong entry would show what was aborted."""
+    if not 0 <= aborted.first_offset < aborted.last_offset or aborted.last_stable_offset > aborted.last_offset + 1:
+        return False
+    first = log.segments[log.segment_number(aborted.first_offset)]
+    marker, begin = segment.find(aborted.last_offset), first.find(aborted.first_offset)
+    if marker is None or begin is None:
+        return log.config.compact
+    for place, offset in ((marker, aborted.last_offset), (begin, aborted.first_offset)):
+        if place.batch.base_offset == offset and place.batch.producer_id != aborted.producer_id:
+            return False
+        deleted = offset < log.segments[0].base_offset
+        if place.batch.base_offset != offset and not (deleted or log.config.compact):
+            return False
+    return True
+
+
+def is_sealed(segment: Segment) -> bool:
+    """Finish the sealing of a segment that was synced before it was sealed: a row may be missing, and space may be left
+    that is not needed. False if its last rows are none of its batches', as when the row was torn."""
+    try:
+        if not segment.rows_go_on():
+            return False
+        segment.seal_again()
+    except CorruptIndex:
+        return False
+    except CorruptSegment:
+        # As above: there may be rows behind what is damaged.
+        return True
+    return True
+
+
+def rebuild_indexes(segment: Segment, producers: ProducerState) -> list[str]:
+    """All indexes anew from the batches that are whole, and what is wrong with the others. `producers` have to be those
+    at the segment's beginning. Behind a header that does not say where its batch ends, none can be found."""
+    segment.forget_indexes()
+    damages = []
+    following = segment.base_offset
+    try:
+        for place in segment.places():
+            try:
+                batch = segment.read_whole(place)
+                if batch.base_offset < following:
+                    reason = f"offset {batch.base_offset} where {following} or a later one was due"
+                    raise CorruptSegment(segment.path(".log"), place.position, reason)
+                following = batch.next_offset
+                segment.note(batch, batch.last_offset, place.position)
+                producers.check(batch, AppendOrigin.REPLICATION)
+                segment.apply(producers, batch)
+            except (MalformedFrame, KafkaError) as error:
+                damages.append(str(error))
+    except CorruptSegment as error:
+        damages.append(str(error))
+    segment.seal()
+    return damages
