@@ -205,9 +205,7 @@ class _Compaction:
         """All batches of a segment, some at a time, their checksums right. They are read and not mapped: that a
         truncation forgot to cancel us must not be a signal."""
         path = self._job.path(source.base_offset, ".log")
-        if not self._disk.exists(path):
-            raise FileNotFoundError(f"{path} has been deleted under its compaction")
-        file = self._disk.open(path)
+        file = self._disk.open(path, create=False)
         position = 0
         length = READ_BYTES
         while position < source.size:

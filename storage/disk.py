@@ -87,8 +87,9 @@ class Disk(ABC):
     """A file system, as far as a log needs one."""
 
     @abstractmethod
-    def open(self, path: Path) -> File:
-        """Open for reading and writing; a file that is missing is made."""
+    def open(self, path: Path, *, create: bool = True) -> File:
+        """Open for reading and writing. A file that is missing is made; or it is a FileNotFoundError, for those who
+        only read what others may have deleted."""
 
     @abstractmethod
     def exists(self, path: Path) -> bool: ...
@@ -146,10 +147,10 @@ class Disk(ABC):
 class SystemFile(File):
     __slots__ = ("_descriptor", "path")
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, create: bool = True) -> None:
         self.path = path
         self._descriptor = -1
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0), 0o644)
 
     def __del__(self) -> None:
         if self._descriptor >= 0:
@@ -232,8 +233,8 @@ class SystemLock(Lock):
 
 
 class SystemDisk(Disk):
-    def open(self, path: Path) -> File:
-        return SystemFile(path)
+    def open(self, path: Path, *, create: bool = True) -> File:
+        return SystemFile(path, create=create)
 
     def exists(self, path: Path) -> bool:
         return path.exists()

@@ -58,7 +58,7 @@ class Index:
         size = self.disk.size(self.path) if self.disk.exists(self.path) else 0
         if size % self.row.size:
             raise CorruptIndex(f"{self.path} has {size} bytes, which is no multiple of {self.row.size}")
-        self._map = self.disk.open(self.path).map(size) if size else memoryview(b"")
+        self._map = self.disk.open(self.path, create=False).map(size) if size else memoryview(b"")
         empty = bytes(self.row.size)
         self._room = size // self.row.size
         self._count = bisect_left(range(self._room), True, key=lambda number: self._bytes(number) == empty)
@@ -142,7 +142,9 @@ class Index:
         self._release()
 
     def sync(self) -> None:
-        self.disk.open(self.path).sync()
+        """There may be no file yet, or none any more."""
+        with suppress(FileNotFoundError):
+            self.disk.open(self.path, create=False).sync()
 
     def rename(self, path: Path) -> None:
         """Follow a file that is renamed."""

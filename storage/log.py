@@ -89,7 +89,7 @@ class Log:
         """Segments that are no part of the log any more and are named `.deleted`; somebody has to `remove` them."""
         self.cuts = 0
         """How often the log has been truncated: what was compacted before then is no part of it any more."""
-        self._unsynced_snapshots: list[File] = []
+        self._unsynced_snapshots: list[tuple[int, File]] = []
 
     def configure(self, config: TopicConfig, roll_jitter_ms: int = 0) -> None:
         """Also later, when the topic's configuration changes: it holds for the segments to come."""
@@ -228,7 +228,7 @@ class Log:
         self.producers.end_offset = base_offset
         snapshot = self.producers.take_snapshot(sync=False)
         if snapshot is not None:
-            self._unsynced_snapshots.append(snapshot)
+            self._unsynced_snapshots.append((base_offset, snapshot))
         self.segments.append(self.new_segment(base_offset, now_ms))
         return self.active
 
@@ -398,12 +398,14 @@ class Log:
         """Everything behind the recovery point. Tell `synced` when it has been synced."""
         # The segment before a recovery point between two has been sealed since it was synced.
         first = self.segment_number(self.recovery_point - 1)
-        snapshots, self._unsynced_snapshots = self._unsynced_snapshots, []
+        snapshots = [file for _, file in self._unsynced_snapshots]
         return Unsynced(self.disk, snapshots, self.segments[first:], self.directory, self.end_offset, self.cuts)
 
     def synced(self, work: Unsynced) -> None:
         if work.cuts == self.cuts:
             self.recovery_point = max(self.recovery_point, work.offset)
+        # One at the offset itself may have been taken since then.
+        self._unsynced_snapshots = [one for one in self._unsynced_snapshots if one[0] >= work.offset]
         self.records_synced(work)
 
     def unsynced_records(self) -> Unsynced:

@@ -74,9 +74,9 @@ class MemoryDisk(Disk):
         self._directories: set[Path] = {Path("/")}
         self._locks: dict[Path, str] = {}
 
-    def open(self, path: Path) -> File:
+    def open(self, path: Path, *, create: bool = True) -> File:
         if path not in self._files:
-            if path.parent not in self._directories:
+            if not create or path.parent not in self._directories:
                 raise _missing(path)
             self._files[path] = self.new_file(path)
         return self._files[path]

@@ -94,7 +94,7 @@ def finish_move(directories: LogDirectories, partition: TopicPartition, unique: 
         if future.log.recovery_point < current.log.recovery_point:
             work = future.log.unsynced()
             work.sync()
-            future.log.synced(work.offset)
+            future.log.synced(work)
         _promote(partition, future)
     with directories.watching(current.directory):
         garbage = current.directory.delete(partition, unique)

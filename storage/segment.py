@@ -94,7 +94,11 @@ class Segment:
         self.index_interval_bytes = index_interval_bytes
         self._file: File | None = None
         log = self.path(".log")
-        self.size = disk.size(log) if disk.exists(log) else self.file.size()
+        if disk.exists(log):
+            self.size = disk.size(log)
+        else:
+            self._file = disk.open(log)
+            self.size = 0
         self.offset_index = OffsetIndex(disk, self.path(".index"), base_offset, index_max_bytes)
         self.time_index = TimeIndex(disk, self.path(".timeindex"), base_offset, index_max_bytes)
         self.transaction_index = TransactionIndex(disk, self.path(".txnindex"), base_offset)
@@ -108,7 +112,7 @@ class Segment:
     def file(self) -> File:
         """Opened when it is first needed: of most segments, a start needs the size alone."""
         if self._file is None:
-            self._file = self.disk.open(self.path(".log"))
+            self._file = self.disk.open(self.path(".log"), create=False)
         return self._file
 
     def path(self, suffix: str) -> Path:
@@ -400,7 +404,9 @@ class Segment:
         self.seal()
 
     def sync(self) -> None:
-        self.file.sync()
+        """In any thread: of a segment that is being deleted meanwhile, nothing is there that would have to be safe."""
+        with suppress(FileNotFoundError):
+            self.file.sync()
         self.offset_index.sync()
         self.time_index.sync()
         self.transaction_index.sync()

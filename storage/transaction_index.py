@@ -132,9 +132,9 @@ class TransactionIndex:
     def _opened(self) -> File | None:
         """The file, unless there is none. Only the first call asks the disk."""
         if self._file is None and not self._known_missing:
-            if self._disk.exists(self.path):
-                self._file = self._disk.open(self.path)
-            else:
+            try:
+                self._file = self._disk.open(self.path, create=False)
+            except FileNotFoundError:
                 self._known_missing = True
         return self._file
 

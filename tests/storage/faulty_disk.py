@@ -395,8 +395,8 @@ class FaultyDisk(Disk):
 
     # Disk
 
-    def open(self, path: Path) -> File:
-        if path not in self._names:
+    def open(self, path: Path, *, create: bool = True) -> File:
+        if path not in self._names and create:
             self.begin("open", path)
             if path.parent not in self._directories:
                 raise _error(errno.ENOENT, path)
@@ -404,7 +404,7 @@ class FaultyDisk(Disk):
             self.end("open", path)
         else:
             self.reading("open", path)
-        return FaultyFile(self, path, self._names[path])
+        return FaultyFile(self, path, self._inode(path))
 
     def exists(self, path: Path) -> bool:
         return path in self._names or path in self._directories

@@ -32,7 +32,7 @@ def main(root: Path) -> None:
             for log in logs[::2]:
                 work = log.unsynced()
                 work.sync()
-                log.synced(work.offset)
+                log.synced(work)
             directories.write_checkpoints({})
     for log in logs[::3]:
         log.active.file.write(log.active.size, [b"torn" * 9])

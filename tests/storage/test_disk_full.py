@@ -221,6 +221,26 @@ def test_a_rest_that_could_not_be_cut_off_never_shows() -> None:
     assert list(found.values())[1:] == [b"second"]
 
 
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+def test_a_sync_that_failed_is_done_again_as_a_whole(number: int) -> None:
+    """Of the snapshots too that were written while segments were rolled."""
+    disk = FaultyDisk()
+    disk.make_directory(Path("/data/orders-0"))
+    writer = fill(disk, 20)
+    log = writer.log
+    assert log.producers.snapshots.offsets
+    disk.fail("sync", number)
+    work = log.unsynced()
+    with pytest.raises(OSError, match="error"):
+        work.sync()
+    again = log.unsynced()
+    again.sync()
+    log.synced(again.offset)
+    assert [change for change in disk.unsafe() if change.path.parent == log.directory] == []
+    log.roll(NOW)
+    assert len(log.unsynced().files) == 1
+
+
 def run_child(arguments: list[str], *command: str) -> str:
     done = subprocess.run(
         [*command, sys.executable, "-m", "tests.storage.test_disk_full", *arguments],

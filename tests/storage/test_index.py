@@ -149,6 +149,6 @@ def test_a_full_disk_is_an_error_when_the_index_grows_and_not_a_signal_later(pla
         raise OSError(28, "No space left on device")
 
     file.map = no_space  # type: ignore[method-assign]
-    place.disk.open = lambda path: file  # type: ignore[method-assign]
+    place.disk.open = lambda path, *, create=True: file  # type: ignore[method-assign]
     with pytest.raises(OSError, match="No space"):
         index.append(BASE + 9_000, 99_000)

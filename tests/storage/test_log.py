@@ -202,6 +202,16 @@ def test_deleting_records_moves_the_start(log: Log) -> None:
     assert list(everything(reopened(log))) == list(range(7, 20))
 
 
+def test_the_last_epoch_of_an_emptied_log_is_kept(log: Log) -> None:
+    """Its records were deleted, and a crash kept the new start and not the epochs."""
+    append(log, b"a", epoch=3)
+    append(log, b"b", epoch=5)
+    before = log.disk.read_file(log.directory / "leader-epoch-checkpoint")
+    log.advance_start(2)
+    log.disk.replace_file(log.directory / "leader-epoch-checkpoint", before)
+    assert [tuple(entry) for entry in reopened(log, clean=False).epochs.entries] == [(5, 2)]
+
+
 def test_times_are_found_across_segments(log: Log) -> None:
     for number in range(20):
         append(log, b"v%02d" % number * 30, timestamp=NOW + 10 * number)

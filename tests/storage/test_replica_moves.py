@@ -277,7 +277,7 @@ def test_what_was_safe_stays_safe() -> None:
     append(current, b"a")
     work = current.unsynced()
     work.sync()
-    current.synced(work.offset)
+    current.synced(work)
     future = move(directories, B)
     copy_all(current, future)
     disk.fail("sync")
