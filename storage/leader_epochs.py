@@ -131,6 +131,11 @@ class LeaderEpochs:
         self.dirty = True
         return True
 
+    def learn(self, epoch: int, start_offset: int) -> None:
+        """From a batch that is in the log: only an epoch later than all others is news."""
+        if epoch > (self._epochs[-1] if self._epochs else UNDEFINED_EPOCH):
+            self.assign(epoch, start_offset)
+
     def truncate_from_end(self, end_offset: int) -> bool:
         """The log now ends here: epochs that began here or later go. A negative offset means nothing, as in Kafka."""
         return end_offset >= 0 and self._keep(0, bisect_left(self._start_offsets, end_offset))

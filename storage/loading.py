@@ -250,7 +250,7 @@ class _Loader:
         self.disk.sync_directory(self.directory)
         index.path = path.with_name(path.name + CLEANED)
         self._producers_before(segment)
-        for damage in rebuild_indexes(segment, self.log.producers):
+        for damage in rebuild_indexes(segment, self.log.epochs, self.log.producers):
             self.report(f"{damage}; it stays where it is")
         segment.sync()
         index.rename(path)
@@ -310,9 +310,7 @@ class _Loader:
         for segment in self.log.segments:
             try:
                 for batch, _ in segment.places():
-                    latest = epochs.latest_epoch
-                    if batch.partition_leader_epoch > (-1 if latest is None else latest):
-                        epochs.assign(batch.partition_leader_epoch, batch.base_offset)
+                    epochs.learn(batch.partition_leader_epoch, batch.base_offset)
             except CorruptSegment as error:
                 self.report(f"{error}; epochs that begin behind it in this segment are not known")
         epochs.dirty = True

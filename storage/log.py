@@ -338,7 +338,10 @@ class Log:
             self.truncate_fully_and_start_at(offset, now_ms)
             return True
         # From the end, so that a process that dies here leaves no hole.
-        self.delete_segments([segment for segment in reversed(self.segments[1:]) if segment.base_offset > offset])
+        behind = [segment for segment in reversed(self.segments[1:]) if segment.base_offset > offset]
+        if behind:
+            self.delete_segments(behind)
+            self._sync_deletion()
         self.active.truncate(offset)
         self.end_offset = offset
         self.start_offset = min(self.start_offset, offset)
@@ -348,6 +351,11 @@ class Log:
         self.reload_producers(now_ms)
         self._sync_cut()
         return True
+
+    def _sync_deletion(self) -> None:
+        """Before anything else is cut: segments that a power cut brings back below the recovery point are trusted, and
+        so have to find what was there before and behind them, and their epochs."""
+        self.disk.sync_directory(self.directory)
 
     def _sync_cut(self) -> None:
         """For once the log waits for the disk. What was cut off and came back after a power cut, behind records that
@@ -362,6 +370,7 @@ class Log:
         self.segments.append(self.new_segment(offset, now_ms))
         self.start_offset = self.end_offset = offset
         self._unsync(offset)
+        self._sync_deletion()
         self.epochs.clear()
         self.epochs.save(self.disk, self.directory)
         self.producers.truncate_fully_and_start_at(offset)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from barnabas.protocol.errors import KafkaError, MalformedFrame
 from barnabas.storage.index import CorruptIndex
+from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.log import Log
 from barnabas.storage.producer_state import AppendOrigin, ProducerState
 from barnabas.storage.segment import CorruptSegment, Segment
@@ -66,7 +67,7 @@ def is_sealed(segment: Segment) -> bool:
     return True
 
 
-def rebuild_indexes(segment: Segment, producers: ProducerState) -> list[str]:
+def rebuild_indexes(segment: Segment, epochs: LeaderEpochs, producers: ProducerState) -> list[str]:
     """All indexes anew from the batches that are whole, and what is wrong with the others. `producers` have to be those
     at the segment's beginning. Behind a header that does not say where its batch ends, none can be found."""
     segment.forget_indexes()
@@ -81,6 +82,7 @@ def rebuild_indexes(segment: Segment, producers: ProducerState) -> list[str]:
                     raise CorruptSegment(segment.path(".log"), place.position, reason)
                 following = batch.next_offset
                 segment.note(batch, batch.last_offset, place.position)
+                epochs.learn(batch.partition_leader_epoch, batch.base_offset)
                 producers.check(batch, AppendOrigin.REPLICATION)
                 segment.apply(producers, batch)
             except (MalformedFrame, KafkaError) as error:
