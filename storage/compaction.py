@@ -29,12 +29,15 @@ from barnabas.storage.disk import Disk
 from barnabas.storage.index import MAX_RELATIVE_OFFSET
 from barnabas.storage.offset_map import OffsetMap
 from barnabas.storage.record_spans import record_spans
-from barnabas.storage.segment import SUFFIXES, CorruptSegment, Segment
+from barnabas.storage.segment import CorruptSegment, Segment
 from barnabas.storage.transaction_index import AbortedTransaction, TransactionIndex
 
 __all__ = ["compact"]
 
 READ_BYTES = 1 << 20
+
+WRITE_BACK_BYTES = 8 << 20
+"""A sync after so many bytes. A system that is left with hundreds of dirty megabytes makes others wait for them."""
 
 # More rows than segment.index.bytes allows do no harm in a segment that is closed, and missing ones cost time.
 _INDEX_MAX_BYTES = 1 << 30
@@ -61,9 +64,11 @@ class _Compaction:
         self._throttle = throttle
         self._check = check
         self._position = 0
+        self._written_back = 0
 
     def run(self) -> Iterator[CleanedSegment]:
         job = self._job
+        self._remove_remains()
         offsets = self.map_offsets()
         clean_offset = offsets.latest_offset + 1
         transactions = CleanedTransactions()
@@ -93,6 +98,7 @@ class _Compaction:
                 cleaned.seal()
                 cleaned.sync()
                 cleaned.let_go()
+                self._keep_time(cleaned, group[-1])
                 self._disk.sync_directory(job.directory)
             except BaseException:
                 cleaned.remove()
@@ -184,11 +190,25 @@ class _Compaction:
             if kept:
                 self._throttle(sum([len(one.data) for one in kept]))
                 cleaned.append([one.batch for one in kept], [one.data for one in kept])
+                if cleaned.size - self._written_back >= WRITE_BACK_BYTES:
+                    cleaned.file.sync()
+                    self._written_back = cleaned.size
+
+    def _remove_remains(self) -> None:
+        """Of a compaction that was killed. Whoever opens the log later would take a `.cleaned` for a sign that a result
+        behind it is not whole, and throw away one that has taken the place of what it was made of."""
+        for name in self._disk.names(self._job.directory):
+            if name.endswith(CLEANED):
+                self._disk.remove(self._job.directory / name)
+
+    def _keep_time(self, cleaned: Segment, last: SourceSegment) -> None:
+        """Of the last one that went into it, as in Kafka: the records did not become younger."""
+        modified_ms = self._modified_ms(last)
+        for suffix in (".log", ".index", ".timeindex"):
+            self._disk.set_modified_ms(cleaned.path(suffix), modified_ms)
 
     def _new_segment(self, base_offset: int) -> Segment:
-        for suffix in SUFFIXES:
-            path = self._job.path(base_offset, suffix)
-            self._disk.remove(path.with_name(path.name + CLEANED))
+        self._written_back = 0
         return Segment(
             self._disk,
             self._job.directory,

@@ -1,4 +1,4 @@
-"""What goes to the process that compacts, and what comes back: plain values that can be pickled."""
+"""What goes to the process that compacts, and what comes back: plain values (compaction_messages.py sends them)."""
 
 from __future__ import annotations
 
@@ -59,6 +59,13 @@ class CompactionJob:
     def ends(self) -> list[int]:
         """Of each source, the offset at which the next segment begins."""
         return [*(source.base_offset for source in self.sources[1:]), self.end_offset]
+
+    @property
+    def bytes_to_read(self) -> int:
+        """The dirty part is read twice. Where the map is too small for it, less will be read."""
+        sizes = [source.size for source in self.sources]
+        dirty = [size for size, end in zip(sizes, self.ends, strict=True) if end > self.first_dirty_offset]
+        return sum(sizes) + sum(dirty)
 
     def path(self, base_offset: int, suffix: str) -> Path:
         return self.directory / file_name(base_offset, suffix)

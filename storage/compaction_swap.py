@@ -6,10 +6,16 @@ log as it was before or as it is after, when loading.py has opened it:
 3. The new one gets its names.
 
 Between the steps the directory is synced, because a power cut may keep a later rename and lose an earlier one. Kafka
-leaves that to the file system; it takes milliseconds once in each compaction.
+leaves that to the file system; it takes milliseconds, and on a busy disk many. So `swap_steps` hands each sync to
+whoever has a thread for it:
+
+    for sync in swap_steps(log, job, cleaned):
+        await trio.to_thread.run_sync(sync)
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator
 
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.compaction_job import CLEANED, CleanedSegment, CompactionJob
@@ -17,7 +23,7 @@ from barnabas.storage.disk import Disk
 from barnabas.storage.log import Log
 from barnabas.storage.segment import SUFFIXES, Segment
 
-__all__ = ["StaleCompaction", "discard", "swap_in"]
+__all__ = ["StaleCompaction", "discard", "swap_in", "swap_steps"]
 
 SWAP = ".swap"
 
@@ -27,12 +33,29 @@ class StaleCompaction(Exception):  # noqa: N818 - nothing is wrong, it came too 
 
 
 def swap_in(log: Log, job: CompactionJob, cleaned: CleanedSegment) -> None:
-    """A KafkaError says that the disk failed halfway: then the log has to be opened again, which completes this or
-    undoes it. The files of the old segments wait in `log.removed`."""
+    """All of `swap_steps` at once, for who may wait for the disk."""
+    for sync in swap_steps(log, job, cleaned):
+        sync()
+
+
+def swap_steps(log: Log, job: CompactionJob, cleaned: CleanedSegment) -> Iterator[Callable[[], None]]:
+    """Each function that comes is to be called, in any thread, before the next is asked for. Meanwhile the log may be
+    appended to, rolled and read, but not truncated, and no segment of it deleted.
+
+    A KafkaError, also from one of the functions, says that the disk failed halfway: then the log has to be opened
+    again, which completes this or undoes it. The files of the old segments wait in `log.removed` afterwards.
+    """
     reason = _stale(log, job, cleaned)
     if reason:
         discard(log.disk, job, cleaned)
         raise StaleCompaction(f"{log.directory}: {reason}")
+
+    def sync() -> None:
+        try:
+            log.disk.sync_directory(log.directory)
+        except OSError as error:
+            raise _failed(log, error) from error
+
     number = log.segment_number(cleaned.base_offset)
     old = log.segments[number : number + len(cleaned.sources)]
     try:
@@ -46,11 +69,16 @@ def swap_in(log: Log, job: CompactionJob, cleaned: CleanedSegment) -> None:
             suffix=CLEANED,
         )
         new.rename(SWAP)
-        log.disk.sync_directory(log.directory)
-        log.replace_segments(new, old)
+        yield sync
+        for _ in log.replace_segments(new, old):
+            yield sync
     except OSError as error:
-        reason = f"{log.directory}: the result of a compaction could not be put in place: {error.strerror or error}"
-        raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, reason) from error
+        raise _failed(log, error) from error
+
+
+def _failed(log: Log, error: OSError) -> KafkaError:
+    reason = f"{log.directory}: the result of a compaction could not be put in place: {error.strerror or error}"
+    return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, reason)
 
 
 def discard(disk: Disk, job: CompactionJob, cleaned: CleanedSegment) -> None:

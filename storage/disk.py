@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
-__all__ = ["Disk", "DiskLocked", "File", "Lock", "SystemDisk"]
+__all__ = ["DirectoryLock", "Disk", "DiskLocked", "File", "Lock", "SystemDisk", "lower_priority"]
 
 # A vector of buffers for one call: the system takes no more than IOV_MAX of them.
 _MOST_CHUNKS = 1024
@@ -80,6 +80,7 @@ class DiskLocked(Exception):  # noqa: N818 - it is a state of the directory, and
 
     def __init__(self, path: Path, holder: str) -> None:
         super().__init__(f"{path} is held by {holder or 'another process'}")
+        self.path = path
         self.holder = holder
 
 
@@ -99,6 +100,9 @@ class Disk(ABC):
 
     @abstractmethod
     def modified_ms(self, path: Path) -> int: ...
+
+    @abstractmethod
+    def set_modified_ms(self, path: Path, modified_ms: int) -> None: ...
 
     @abstractmethod
     def names(self, directory: Path) -> list[str]:
@@ -232,6 +236,28 @@ class SystemLock(Lock):
         os.close(self._descriptor)
 
 
+class DirectoryLock(Lock):
+    """On a directory itself, so that nothing is left in it: what lies in a partition's directory is Kafka's."""
+
+    def __init__(self, directory: Path) -> None:
+        self._descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(self._descriptor)
+            if error.errno != errno.EWOULDBLOCK:
+                raise
+            raise DiskLocked(directory, "") from None
+
+    def release(self) -> None:
+        os.close(self._descriptor)
+
+
+def lower_priority(by: int) -> None:
+    """Of this process, so that those who answer somebody come first."""
+    os.nice(by)
+
+
 class SystemDisk(Disk):
     def open(self, path: Path, *, create: bool = True) -> File:
         return SystemFile(path, create=create)
@@ -244,6 +270,9 @@ class SystemDisk(Disk):
 
     def modified_ms(self, path: Path) -> int:
         return path.stat().st_mtime_ns // 1_000_000
+
+    def set_modified_ms(self, path: Path, modified_ms: int) -> None:
+        os.utime(path, ns=(path.stat().st_atime_ns, modified_ms * 1_000_000))
 
     def names(self, directory: Path) -> list[str]:
         return sorted(path.name for path in directory.iterdir())

@@ -8,7 +8,7 @@ stamps their offsets and its epoch. Nothing here waits or knows of other replica
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from struct import Struct
 from typing import NamedTuple
@@ -255,15 +255,17 @@ class Log:
             self.producers.snapshots.delete(segment.base_offset)
             self.removed.append(segment)
 
-    def replace_segments(self, new: Segment, old: Sequence[Segment]) -> None:
-        """Put a segment that is named `.swap` into the place of neighbours. It counts already, and is safe."""
+    def replace_segments(self, new: Segment, old: Sequence[Segment]) -> Iterator[None]:
+        """Put a segment that is named `.swap` into the place of neighbours. It counts already, and is safe. Wherever
+        this yields, the directory is to be synced before it goes on; the log is whole there, and may be used."""
         for segment in old:
             segment.rename(".deleted")
-        self.disk.sync_directory(self.directory)
+        yield
         new.rename("")
-        self.disk.sync_directory(self.directory)
         first = self.segments.index(old[0])
+        assert self.segments[first : first + len(old)] == list(old), f"{self} was cut while segments were replaced"
         self.segments[first : first + len(old)] = [new]
+        yield
         self.removed += old
         for segment in old[1:]:
             self.producers.snapshots.delete(segment.base_offset)

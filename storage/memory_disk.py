@@ -93,6 +93,9 @@ class MemoryDisk(Disk):
     def modified_ms(self, path: Path) -> int:
         return self._file(path).modified_ms
 
+    def set_modified_ms(self, path: Path, modified_ms: int) -> None:
+        self._file(path).modified_ms = modified_ms
+
     def names(self, directory: Path) -> list[str]:
         if directory not in self._directories:
             raise _missing(directory)

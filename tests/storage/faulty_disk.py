@@ -92,12 +92,13 @@ class _NameChange(NamedTuple):
 class _Inode:
     """The bytes of a file, whatever its name."""
 
-    __slots__ = ("changes", "data", "safe", "seen", "view")
+    __slots__ = ("changes", "data", "modified_ms", "safe", "seen", "view")
 
     def __init__(self, data: bytes = b"") -> None:
         self.data = bytearray(data)
         self.safe = data
         self.changes: list[_Change] = []
+        self.modified_ms = 0
         self.view: memoryview | None = None
         self.seen = b""
         """The mapped bytes when they were last compared."""
@@ -259,6 +260,7 @@ class FaultyDisk(Disk):
         for inode in names.values():
             if id(inode) not in inodes:
                 inodes[id(inode)] = _Inode(self._surviving_bytes(inode, paths[id(inode)], keep))
+                inodes[id(inode)].modified_ms = inode.modified_ms
         found._names = {path: inodes[id(inode)] for path, inode in names.items()}
         found._directories = directories
         found._safe_names = dict(found._names)
@@ -413,8 +415,13 @@ class FaultyDisk(Disk):
         return len(self._inode(path).data)
 
     def modified_ms(self, path: Path) -> int:
-        self._inode(path)
-        return 0
+        return self._inode(path).modified_ms
+
+    def set_modified_ms(self, path: Path, modified_ms: int) -> None:
+        """Forgotten by no crash: nothing is decided by it but when something may go."""
+        self.begin("set_modified_ms", path)
+        self._inode(path).modified_ms = modified_ms
+        self.end("set_modified_ms", path)
 
     def names(self, directory: Path) -> list[str]:
         if directory not in self._directories:
