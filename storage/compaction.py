@@ -234,14 +234,15 @@ class _Compaction:
             self._throttle(length)
             data = file.read(position, length)
             found = iterate_batches(data)
-            batches = []
+            batches: list[Batch] = []
             try:
                 for batch in found:
                     batch.check()
                     batches.append(batch)
                 whole = found.position or _size_of_first(data)
             except MalformedFrame as error:
-                raise CorruptSegment(path, position + found.position, str(error)) from None
+                begin = batches[-1].end if batches else 0
+                raise CorruptSegment(path, position + begin, str(error)) from None
             if not batches and (len(data) < length or position + whole > source.size):
                 raise CorruptSegment(path, position, f"a batch of {whole} bytes ends behind the file")
             if batches:

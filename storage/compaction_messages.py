@@ -86,7 +86,7 @@ class Ready(NamedTuple):
 
 class Progress(NamedTuple):
     moved_bytes: int
-    """Read and written in this job so far. Of `CompactionJob.bytes_to_read` all will be read."""
+    """Read and written in this job so far. Reading will be about `CompactionJob.bytes_to_read` of it."""
 
 
 class Cleaned(NamedTuple):

@@ -9,14 +9,13 @@ when a dirty record is older than max.compaction.lag.ms.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from barnabas.storage.log import Log
 from barnabas.storage.topic_config import FOREVER, TopicConfig
 
-__all__ = ["CompactionPlan", "LogFacts", "SegmentFacts", "dirtiest", "gather_facts", "plan_compaction"]
+__all__ = ["CompactionPlan", "LogFacts", "SegmentFacts", "gather_facts", "plan_compaction"]
 
 
 class SegmentFacts(NamedTuple):
@@ -49,6 +48,8 @@ class CompactionPlan:
     clean_bytes: int
     dirty_bytes: int
     due: bool
+    overdue: bool
+    """Due by max.compaction.lag.ms, however little of it is dirty."""
     explain: str
     """Why it is due or not, for people."""
     checkpoint_is_wrong: bool
@@ -94,22 +95,19 @@ def plan_compaction(facts: LogFacts, now_ms: int) -> CompactionPlan:
     due, why = _judge(facts.config, clean, dirty, overdue_ms)
     if dirty or clean:
         why = f"{why}; offsets {first_dirty} to {end} are dirty, up to {held_by}"
-    later = [at for at in (lag_ends_ms, overdue_from_ms) if at is not None and at >= now_ms]
+    # What is exactly as old as it may be is not overdue yet.
+    later = [at for at in (lag_ends_ms, None if overdue_from_ms is None else overdue_from_ms + 1) if at is not None]
     return CompactionPlan(
         first_dirty_offset=first_dirty,
         end_offset=end,
         clean_bytes=clean,
         dirty_bytes=dirty,
         due=due,
+        overdue=due and overdue_ms > 0,
         explain=f"{facts.name}: {note}{why}",
         checkpoint_is_wrong=checkpoint_is_wrong,
-        due_ms=None if due or not facts.config.compact else min(later, default=None),
+        due_ms=None if due or not facts.config.compact else min((at for at in later if at > now_ms), default=None),
     )
-
-
-def dirtiest(plans: Iterable[CompactionPlan]) -> CompactionPlan | None:
-    """Of those that are due, the one to compact first."""
-    return max((plan for plan in plans if plan.due), key=lambda plan: plan.dirty_ratio, default=None)
 
 
 def _judge(config: TopicConfig, clean: int, dirty: int, overdue_ms: int) -> tuple[bool, str]:

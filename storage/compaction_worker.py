@@ -44,6 +44,7 @@ from barnabas.storage.compaction_messages import (
 from barnabas.storage.disk import DirectoryLock, DiskLocked, SystemDisk, lower_priority
 from barnabas.storage.segment import CorruptSegment
 from barnabas.storage.throttle import Throttle
+from barnabas.storage.transaction_index import CorruptTransactionIndex
 
 PROGRESS_BYTES = 16 << 20
 """A word about it after so many."""
@@ -91,15 +92,17 @@ class Worker:
         except _Stop:
             return Cancelled()
         except CorruptSegment as error:
-            return Failed(Failure.DAMAGED, f"{error}; nothing of this log is compacted until that is mended")
+            return Failed(Failure.DAMAGED, f"{error.message}; nothing of this log is compacted until that is mended")
+        except CorruptTransactionIndex as error:
+            return Failed(Failure.DAMAGED, f"{error}; it is built anew when the log is opened after a crash")
         except DiskLocked as error:
-            return Failed(Failure.DISK, f"{error.path} is still written to by a worker whose owner is gone; it will end")
+            return Failed(Failure.DISK, f"{error.path} is still written to by a worker without an owner")
         except OSError as error:
             what = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
             return Failed(Failure.DISK, f"compacting {start.job.directory} failed: {what}")
         except _End:
             raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the owner is told, and has other jobs for us
             traceback.print_exc()
             what = f"{type(error).__name__}: {error}"
             return Failed(Failure.INTERNAL, f"compacting {start.job.directory} failed, which is a bug: {what}")

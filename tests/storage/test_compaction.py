@@ -14,10 +14,11 @@ from barnabas.protocol.compression import Compression
 from barnabas.protocol.control import ControlRecordType
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.record import read_records
+from barnabas.storage import compaction
 from barnabas.storage.compaction import compact
 from barnabas.storage.compaction_checkpoint import CleanerCheckpoint
 from barnabas.storage.compaction_job import compaction_job
-from barnabas.storage.compaction_swap import StaleCompaction, discard, swap_in
+from barnabas.storage.compaction_swap import StaleCompaction, discard, swap_in, swap_steps
 from barnabas.storage.log import Log
 from barnabas.storage.offset_map import BYTES_PER_SLOT
 from barnabas.storage.retention import delete_due
@@ -37,6 +38,7 @@ from .compacted import (
     reopened,
 )
 from .conftest import Place
+from .faulty_disk import FaultyDisk
 
 DAY = 86_400_000
 
@@ -331,6 +333,79 @@ def test_a_result_that_comes_too_late_is_refused(log: Log) -> None:
     with pytest.raises(StaleCompaction, match="deleted"):
         swap_in(log, job, cleaned)
     check(log)
+
+
+def test_a_result_is_as_old_as_its_last_source(place: Place) -> None:
+    """By that retention counts where records have no time, and tombstones of old formats go."""
+    log = new_log(place.disk, place.directory, internal_segment_bytes="1000")
+    for number in range(20):
+        append(log, (b"k%d" % (number % 3), b"v" * 100))
+    log.roll(NOW)
+    for number, segment in enumerate(log.segments):
+        place.disk.set_modified_ms(segment.path(".log"), 1_500_000_000_000 + number)
+    job = job_for(log, roll=False)
+    expected = {}
+    for cleaned in compact(job, log.disk):
+        number = log.segment_number(cleaned.sources[-1].base_offset)
+        expected[cleaned.base_offset] = place.disk.modified_ms(log.segments[number].path(".log"))
+        swap_in(log, job, cleaned)
+    again = reopened(log)
+    found = {one.base_offset: place.disk.modified_ms(one.path(".log")) for one in again.segments[:-1]}
+    assert found == expected
+    assert len(found) > 1
+
+
+def test_the_log_is_in_use_while_a_result_takes_its_place(log: Log) -> None:
+    """Whenever somebody else syncs, it is appended to, rolled and read."""
+    for number in range(10):
+        append(log, (b"a%d" % (number % 3), b"%d" % number))
+    job = job_for(log)
+    (cleaned,) = compact(job, log.disk)
+    steps = swap_steps(log, job, cleaned)
+    for number, sync in enumerate(steps):
+        offset = append(log, (b"b", b"%d" % number))
+        log.roll(NOW)
+        found = left(log)
+        assert {7, 8, 9, offset} <= set(found)
+        assert found[offset] == (b"b", b"%d" % number)
+        assert Batch(log.read(7, 10_000).read()).last_offset == 7
+        sync()
+    assert number == 2
+    assert list(left(log)) == [7, 8, 9, 10, 11, 12]
+    check(log)
+
+
+def test_a_disk_that_fails_while_somebody_else_syncs() -> None:
+    disk = FaultyDisk()
+    disk.make_directory(Path("/data"))
+    log = new_log(disk, Path("/data"))
+    append(log, (b"a", b"1"))
+    job = job_for(log)
+    (cleaned,) = compact(job, disk)
+    disk.fail("sync_directory")
+    sync = next(swap_steps(log, job, cleaned))
+    with pytest.raises(KafkaError, match="KAFKA_STORAGE_ERROR: /data/orders-0: the result of a compaction could not"):
+        sync()
+
+
+def test_much_is_written_back_as_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = FaultyDisk()
+    disk.make_directory(Path("/data"))
+    log = new_log(disk, Path("/data"))
+    for number in range(60):
+        append(log, (b"k%d" % number, b"x" * 1_000))
+    job = job_for(log)
+    monkeypatch.setattr(compaction, "READ_BYTES", 3_000)
+    monkeypatch.setattr(compaction, "WRITE_BACK_BYTES", 10_000)
+    unsafe = []
+
+    def before(kind: str, path: Path) -> None:
+        if kind == "write" and path.name.endswith(".log.cleaned"):
+            unsafe.append(sum(change.length for change in disk.unsafe() if change.path == path))
+
+    disk.before = before
+    list(compact(job, disk))
+    assert 5_000 < max(unsafe) < 13_000
 
 
 def test_a_reader_keeps_what_it_was_given(log: Log) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 from collections.abc import Callable
@@ -196,6 +197,22 @@ def test_a_small_map_ends_at_the_same_offsets(java: JavaOracle, tmp_path: Path, 
         clean = pair.compact(clean, NOW, slots * BYTES_PER_SLOT)
         ours, kafkas = pair.batches(pair.ours), pair.batches(pair.kafkas)
         assert [batch for batch in ours if batch[1]] == [batch for batch in kafkas if batch[1]]
+
+
+def test_results_are_as_old_as_kafkas(java: JavaOracle, tmp_path: Path) -> None:
+    pair = Pair(java, tmp_path, SOME_GROUPS)
+    writers = iter([Writer(7, [Compression.NONE]), Writer(7, [Compression.NONE])])
+    pair.fill(lambda log: next(writers)(log))
+    for directory in (pair.ours, pair.kafkas):
+        for number, path in enumerate(sorted(directory.glob("*.log"))):
+            os.utime(path, ns=(0, (1_500_000_000_000 + number) * 1_000_000))
+    pair.compact(0, NOW)
+    ages = [
+        {path.name: path.stat().st_mtime_ns for path in sorted(directory.glob("*.log"))[:-1]}
+        for directory in (pair.ours, pair.kafkas)
+    ]
+    assert ages[0] == ages[1]
+    assert len(ages[0]) > 1
 
 
 def test_kafkas_tool_finds_nothing_wrong(java: JavaOracle, kafka_classpath: str, tmp_path: Path) -> None:

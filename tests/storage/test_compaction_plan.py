@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from barnabas.storage.compaction_plan import CompactionPlan, LogFacts, SegmentFacts, dirtiest, plan_compaction
+from barnabas.storage.compaction_plan import CompactionPlan, LogFacts, SegmentFacts, plan_compaction
 from barnabas.storage.topic_config import TopicConfig
 
 NOW = 1_000_000
@@ -72,7 +72,8 @@ def test_young_records_are_left_alone() -> None:
 def test_old_records_are_compacted_however_few() -> None:
     lag = {"checkpoint": 100, "max_compaction_lag_ms": "5000"}
     waiting = plan(*THREE, now_ms=NOW + 5_100, **lag)
-    assert (waiting.due, waiting.due_ms) == (False, NOW + 5_100)
+    assert (waiting.due, waiting.due_ms) == (False, NOW + 5_101)
+    assert plan(*THREE, now_ms=NOW + 5_101, **lag).overdue
     late = plan(*THREE, now_ms=NOW + 5_107, **lag)
     assert late.due
     assert "due: 40% of 1000 bytes are dirty, some for 7 ms longer than max.compaction.lag.ms" in late.explain
@@ -90,9 +91,4 @@ def test_other_policies_are_told() -> None:
     assert "not due: cleanup.policy=delete does not compact" in plan(*THREE, cleanup_policy="delete").explain
     assert plan(*THREE, cleanup_policy="compact,delete").due
 
-
-def test_the_dirtiest_comes_first() -> None:
-    little = plan(*THREE, checkpoint=100, min_cleanable_dirty_ratio="0.1")
-    much = plan(*THREE)
-    assert dirtiest([little, much]) is much
-    assert dirtiest([plan(*THREE, checkpoint=200)]) is None
+    assert not plan(*THREE).overdue
