@@ -1,9 +1,9 @@
 """One replica of a partition: its log, its role, and up to where its records count.
 
-    log_end          behind the last record that is here
-    safe             behind the last one that this replica will not lose: log_end, or what has been synced
-    high_watermark   behind the last record that every replica in sync has: consumers see no further
-    last_stable      behind the last record whose transaction is decided
+log_end          behind the last record that is here
+safe             behind the last one that this replica will not lose: log_end, or what has been synced
+high_watermark   behind the last record that every replica in sync has: consumers see no further
+last_stable      behind the last record whose transaction is decided
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ def rebuild_indexes(segment: Segment, epochs: LeaderEpochs, producers: ProducerS
                     reason = f"offset {batch.base_offset} where {following} or a later one was due"
                     raise CorruptSegment(segment.path(".log"), place.position, reason)
                 following = batch.next_offset
-                segment.note(batch, batch.last_offset, place.position)
+                segment.note(batch, place.position)
                 epochs.learn(batch.partition_leader_epoch, batch.base_offset)
                 producers.check(batch, AppendOrigin.REPLICATION)
                 segment.apply(producers, batch)

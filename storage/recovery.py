@@ -107,9 +107,7 @@ class _Reader:
             raise MalformedFrame(f"offset {batch.base_offset} where {self.following} or a later one was due")
         self.producers.check(batch, AppendOrigin.REPLICATION)
         self.segment.note(batch, self.position)
-        latest_epoch = -1 if self.epochs.latest_epoch is None else self.epochs.latest_epoch
-        if batch.magic >= 2 and batch.partition_leader_epoch > latest_epoch:
-            self.epochs.assign(batch.partition_leader_epoch, batch.base_offset)
+        self.epochs.learn(batch.partition_leader_epoch, batch.base_offset)
         self.segment.apply(self.producers, batch)
         self.following = batch.next_offset
         self.position += batch.size

@@ -175,7 +175,9 @@ class BesideKafka:
     def _plain(self, value: object, name: str | None, *, pairs: bool = False) -> Any:
         """Dictionaries and lists. Kafka's ids become ours, as far as they are known; with `pairs` they stay."""
         if isinstance(value, Struct):
-            return {each.name: self._plain(getattr(value, each.name), each.name, pairs=pairs) for each in value.__fields__}
+            return {
+                each.name: self._plain(getattr(value, each.name), each.name, pairs=pairs) for each in value.__fields__
+            }
         if isinstance(value, list):
             items = [self._plain(each, None, pairs=pairs) for each in value]
             return sorted(items, key=_without_ids) if name in _UNORDERED else items

@@ -154,5 +154,3 @@ def run(text: str) -> str:
 
 
 SCENARIOS = sorted(Path(__file__).with_name("scenarios").glob("*.txt"))
-
-

@@ -235,7 +235,7 @@ def test_a_sync_that_failed_is_done_again_as_a_whole(number: int) -> None:
         work.sync()
     again = log.unsynced()
     again.sync()
-    log.synced(again.offset)
+    log.synced(again)
     assert [change for change in disk.unsafe() if change.path.parent == log.directory] == []
     log.roll(NOW)
     assert len(log.unsynced().files) == 1

@@ -215,10 +215,10 @@ def test_a_log_that_cannot_be_loaded_takes_its_directory_offline() -> None:
     class RottenDisk(MemoryDisk):
         rotten = False
 
-        def open(self, path: Path) -> File:
+        def open(self, path: Path, *, create: bool = True) -> File:
             if self.rotten and path.name.endswith(".log") and B in path.parents:
                 raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
-            return super().open(path)
+            return super().open(path, create=create)
 
     disk = RottenDisk()
     directories = opened(disk, A, B)
@@ -384,7 +384,7 @@ def test_the_plan_counts_what_has_to_be_read_and_begins_with_the_largest() -> No
     assert clicks is not None
     work = clicks.log.unsynced()
     work.sync()
-    clicks.log.synced(clicks.log.segments[2].base_offset)
+    clicks.log.synced(work._replace(offset=clicks.log.segments[2].base_offset))
     sizes[CLICKS] -= clicks.log.segments[0].size
     directories.write_checkpoints({})
     directories.abandon()  # killed
@@ -403,14 +403,14 @@ def test_the_plan_counts_what_has_to_be_read_and_begins_with_the_largest() -> No
 def viewed(disk: Disk, directories: LogDirectories) -> list[int]:
     """How many bytes of segments recovery reads while all are loaded."""
     lengths = []
-    original = type(disk.open(A / "meta.properties")).view
+    original = File.read_into
 
-    def counting(self: File, position: int, length: int) -> memoryview:
-        lengths.append(length)
-        return original(self, position, length)
+    def counting(self: File, position: int, buffer: memoryview) -> int:
+        lengths.append(original(self, position, buffer))
+        return lengths[-1]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(disk.open(A / "meta.properties")), "view", counting)
+        patch.setattr(type(disk.open(A / "meta.properties")), "read_into", counting)
         load_all(directories)
     return lengths
 
