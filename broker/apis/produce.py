@@ -48,7 +48,7 @@ class Unacknowledged(NamedTuple):
 
 def handle(
     node: Node, call: Call, request: ProduceRequest
-) -> ProduceResponse | None | Coroutine[Any, Any, ProduceResponse]:
+) -> ProduceResponse | Coroutine[Any, Any, ProduceResponse] | None:
     now_ms = node.clock.now_ms()
     waits: list[Unacknowledged] = []
     answer = ProduceResponse()
