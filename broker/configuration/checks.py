@@ -9,10 +9,10 @@ from barnabas.broker.configuration.key import as_text
 from barnabas.broker.configuration.listeners import parse_map
 from barnabas.broker.configuration.values import Check, Values, wrong
 from barnabas.protocol.errors import KafkaError
-from barnabas.storage.java_text import parse_integer
+from barnabas.storage.java_text import parse_integer, trim
 from barnabas.storage.topic_config import TOPIC_CONFIGS, TopicConfig
 
-__all__ = ["CHECKS", "WARNINGS", "connection_overrides", "topic_defaults"]
+__all__ = ["CHECKS", "WARNINGS", "connection_overrides", "parse_super_users", "topic_defaults"]
 
 MEBIBYTE = 1 << 20
 
@@ -135,6 +135,8 @@ def _check_topic_defaults(values: Values) -> Iterator[str]:
     found = False
     for key in TOPIC_CONFIGS.values():
         given = {name: values.texts[name] for name in key.server_names if values.is_set(name) and name in values}
+        if not given:
+            continue
         try:
             TopicConfig.server_defaults(given)
         except KafkaError as error:
@@ -147,7 +149,27 @@ def _check_topic_defaults(values: Values) -> Iterator[str]:
             yield f"{error.message}."
 
 
+def parse_super_users(text: str) -> frozenset[str]:
+    """ValueError for what is not TYPE:NAME."""
+    users = frozenset(user for part in text.split(";") if (user := trim(part)))
+    for user in users:
+        if ":" not in user:
+            raise ValueError(f"{user[:100]!r} is not TYPE:NAME")
+    return users
+
+
+def _check_super_users(values: Values) -> Iterator[str]:
+    text = values.texts.get("super.users", "")
+    try:
+        parse_super_users(text)
+    except ValueError:
+        # Without an authorizer nobody looks at it.
+        if values["authorizer.class.name"]:
+            yield wrong("super.users", text, "must be TYPE:NAME with semicolons between, such as User:admin")
+
+
 CHECKS: tuple[Check, ...] = (
+    _check_super_users,
     _check_node_id,
     _check_log_directories,
     _check_cleaner,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from barnabas.broker.configuration.key import Mode
 from barnabas.broker.configuration.keys import KEYS
@@ -81,7 +81,7 @@ def check_dynamic(config: NodeConfig, wanted: Mapping[str, str], *, of_one_broke
     """`wanted` is all that would be set, for this broker or for the cluster. KafkaError(INVALID_REQUEST), as Kafka has
     it, for what may not be set so, and for what a broker could not run with."""
     problems = [_place_problem(name, of_one_broker) or _type_problem(name, text) for name, text in wanted.items()]
-    _refuse(filter(None, problems))
+    _refuse(problems)
     try:
         if of_one_broker:
             new = config.with_dynamic(config.cluster, wanted, fitted=False)
@@ -94,7 +94,7 @@ def check_dynamic(config: NodeConfig, wanted: Mapping[str, str], *, of_one_broke
     _refuse(problem for check in _CHECKS for problem in check(config, new, changed))
 
 
-def _refuse(problems: Iterator[str] | filter[str | None] | tuple[str, ...]) -> None:
+def _refuse(problems: Iterable[str | None]) -> None:
     found = [problem for problem in problems if problem]
     if found:
         raise KafkaError(ErrorCode.INVALID_REQUEST, " ".join(found))

@@ -170,7 +170,8 @@ def key(
     internal: bool = False,
     dynamic_only: bool = False,
 ) -> Any:
-    """A field of a table, whose name with dots for underscores is the key's."""
+    """A field of a table, whose name with dots for underscores is the key's. Tables are only read and inherited:
+    they have no methods, which would take longer to make than all else of a start."""
     return field(metadata={"key": (type_, default, rule, importance, mode, does, internal, dynamic_only)})
 
 

@@ -18,9 +18,15 @@ from typing import Any, NamedTuple
 
 from barnabas.broker.configuration.addresses import Address, Voter
 from barnabas.broker.configuration.barnabas_defaults import FITTED_TO_BROKERS
-from barnabas.broker.configuration.checks import CHECKS, WARNINGS, connection_overrides, topic_defaults
+from barnabas.broker.configuration.checks import (
+    CHECKS,
+    WARNINGS,
+    connection_overrides,
+    parse_super_users,
+    topic_defaults,
+)
 from barnabas.broker.configuration.clamping import clamped
-from barnabas.broker.configuration.keys import ATTRIBUTES, FORMER_KEYS, FREE_PREFIXES, KEYS, NodeKeys
+from barnabas.broker.configuration.keys import ATTRIBUTES, AUTHORIZER_KEYS, FORMER_KEYS, FREE_PREFIXES, KEYS, NodeKeys
 from barnabas.broker.configuration.listeners import Endpoint, SecurityProtocol
 from barnabas.broker.configuration.quorum import check_addresses, read_addresses
 from barnabas.broker.configuration.synonyms import overridden
@@ -37,7 +43,7 @@ class Notice(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class NodeConfig(NodeKeys):
     """Made by `load` and `with_dynamic`. Its own attributes are those that several keys make together."""
 
@@ -86,6 +92,16 @@ class NodeConfig(NodeKeys):
     @property
     def offsets_retention_ms(self) -> int:
         return self.offsets_retention_minutes * 60_000
+
+    @property
+    def super_users(self) -> frozenset[str]:
+        """Principals, as TYPE:NAME, who may do everything; nobody where there is no authorizer."""
+        return parse_super_users(self.texts.get("super.users", "") if self.authorizer_class_name else "")
+
+    @property
+    def allow_everyone_if_no_acl_found(self) -> bool:
+        """Kafka takes everything else for false, and so does this: nobody is let in by a mistake of writing."""
+        return self.texts.get("allow.everyone.if.no.acl.found", "").strip().lower() == "true"
 
     def fitted_to_brokers(self, name: str, live_brokers: int) -> int:
         """The replicas or in-sync replicas that a topic of the cluster's own gets: as it was set, or as Kafka's default
@@ -176,7 +192,7 @@ def _notices(given: Mapping[str, str]) -> Iterator[Notice]:
     if idle or former:
         yield Notice(False, f"These keys are accepted and have no effect in Barnabas: {', '.join(idle + former)}.")
     for name in others:
-        if name.startswith(FREE_PREFIXES) or name in former:
+        if name.startswith(FREE_PREFIXES) or name in former or name in AUTHORIZER_KEYS:
             continue
         if name in KEYS:
             yield Notice(True, f"{name} is left alone: it can only be set while the broker runs, with kafka-configs.")

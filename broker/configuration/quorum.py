@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from barnabas.broker.configuration.addresses import Address, Voter, parse_bootstrap_server, parse_voter
 from barnabas.broker.configuration.key import as_text
+from barnabas.broker.configuration.keys import KEYS
 from barnabas.broker.configuration.listeners import (
     ANYWHERE,
     Endpoint,
@@ -17,8 +18,7 @@ from barnabas.broker.configuration.listeners import (
     parse_protocol,
     protocols_by_listener,
 )
-from barnabas.broker.configuration.synonyms import key_of
-from barnabas.broker.configuration.values import Values, wrong
+from barnabas.broker.configuration.values import HIDDEN, Values, wrong
 from barnabas.storage.java_text import trim
 
 __all__ = ["Addresses", "check_addresses", "read_addresses"]
@@ -142,6 +142,24 @@ def check_addresses(values: Values) -> Iterator[str]:
         if one.host == ANYWHERE:
             yield _unreachable(values, one)
     yield from _check_inter_broker_mechanism(values, addresses)
+    for one in addresses.listeners:
+        yield from _check_listener_values(values, one)
+
+
+def _check_listener_values(values: Values, endpoint: Endpoint) -> Iterator[str]:
+    """What a listener has for itself, in front of it perhaps the name of a mechanism. Nobody looks at what is set for
+    listeners that there are not."""
+    for name, text in values.texts.items():
+        if not name.startswith(endpoint.config_prefix):
+            continue
+        own = name.removeprefix(endpoint.config_prefix)
+        key = KEYS.get(own) or KEYS.get(own.partition(".")[2])
+        if key is None or key.dynamic_only:
+            continue
+        try:
+            key.parse(text)
+        except ValueError as error:
+            yield wrong(name, HIDDEN if key.sensitive else text, str(error))
 
 
 def _unreachable(values: Values, endpoint: Endpoint) -> str:
@@ -217,16 +235,11 @@ def _check_inter_broker_mechanism(values: Values, addresses: Addresses) -> Itera
     if not addresses.inter_broker_protocol.uses_sasl:
         return
     name = "sasl.enabled.mechanisms"
-    prefixed = f"listener.name.{addresses.inter_broker_listener_name.lower()}.{name}"
-    mechanisms = values[name]
-    if values.is_set(prefixed):
-        key = key_of(name)
-        assert key is not None
-        try:
-            mechanisms = key.parse(values.texts[prefixed])
-        except ValueError as error:
-            yield wrong(prefixed, values.texts[prefixed], str(error))
-            return
+    own = values.texts.get(f"listener.name.{addresses.inter_broker_listener_name.lower()}.{name}")
+    try:
+        mechanisms = values[name] if own is None else KEYS[name].parse(own)
+    except ValueError:
+        return
     wanted = values["sasl.mechanism.inter.broker.protocol"]
     if wanted not in mechanisms:
         yield wrong("sasl.mechanism.inter.broker.protocol", wanted, f"must be among {name}={as_text(mechanisms)}")

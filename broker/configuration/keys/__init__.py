@@ -25,10 +25,10 @@ from barnabas.broker.configuration.keys import (
     transactions,
 )
 
-__all__ = ["ATTRIBUTES", "FORMER_KEYS", "FREE_PREFIXES", "KEYS", "NodeKeys"]
+__all__ = ["ATTRIBUTES", "AUTHORIZER_KEYS", "FORMER_KEYS", "FREE_PREFIXES", "KEYS", "NodeKeys"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class NodeKeys(
     node.NodeKeys,
     network.NetworkKeys,
@@ -57,6 +57,9 @@ _WITHOUT_EFFECT = chain.from_iterable(
 
 KEYS: dict[str, Key] = {key.name: key for key in sorted(chain(ATTRIBUTES.values(), _OTHERS, _WITHOUT_EFFECT))}
 """Every key by its name, sorted."""
+
+AUTHORIZER_KEYS = ("super.users", "allow.everyone.if.no.acl.found")
+"""Only the authorizer knows them: to a broker of Kafka's they are keys that nobody knows, and it describes them so."""
 
 FREE_PREFIXES = ("listener.name.", "config.providers.", "rlmm.config.", "rsm.config.")
 """Behind these Kafka passes on whatever is there."""

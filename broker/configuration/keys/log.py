@@ -12,7 +12,7 @@ __all__ = ["OTHERS", "WITHOUT_EFFECT", "LogKeys"]
 
 # fmt: off
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class LogKeys:
     """Each is one attribute of the node's configuration."""
 

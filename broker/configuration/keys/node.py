@@ -24,7 +24,7 @@ __all__ = ["OTHERS", "WITHOUT_EFFECT", "NodeKeys"]
 
 # fmt: off
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class NodeKeys:
     """Each is one attribute of the node's configuration."""
 

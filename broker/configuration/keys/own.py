@@ -14,7 +14,7 @@ MEBIBYTE = 1 << 20
 # fmt: off
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class OwnKeys:
     """Each is one attribute of the node's configuration."""
 
@@ -28,5 +28,5 @@ class OwnKeys:
         "The most bytes of requests and answers of one connection.")
     barnabas_memory_producers_max: int = key(INT, 1_000_000, at_least(1), LOW, READ_ONLY,
         "The most producers that all partitions together remember.")
-    barnabas_log_format: str = key(STRING, "human", one_of("human", "json"), LOW, READ_ONLY,
+    barnabas_logging_format: str = key(STRING, "human", one_of("human", "json"), LOW, READ_ONLY,
         "How Barnabas writes its log: human for people, json for programs.")

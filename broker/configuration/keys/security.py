@@ -14,7 +14,7 @@ PRINCIPAL_BUILDER = "org.apache.kafka.common.security.authenticator.DefaultKafka
 
 # fmt: off
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class SecurityKeys:
     """Each is one attribute of the node's configuration."""
 

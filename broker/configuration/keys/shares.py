@@ -12,7 +12,7 @@ __all__ = ["WITHOUT_EFFECT", "SharesKeys"]
 
 # fmt: off
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class SharesKeys:
     """Each is one attribute of the node's configuration."""
 

@@ -11,7 +11,7 @@ __all__ = ["TransactionsKeys"]
 
 # fmt: off
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class TransactionsKeys:
     """Each is one attribute of the node's configuration."""
 

@@ -25,6 +25,7 @@ import kafka.server.KafkaConfig;
 import org.apache.kafka.common.Endpoint;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.types.Password;
+import org.apache.kafka.common.network.ListenerName;
 import org.apache.kafka.server.config.AbstractKafkaConfig;
 import org.apache.kafka.server.config.QuotaConfig;
 import org.apache.kafka.storage.internals.log.LogConfig;
@@ -92,9 +93,12 @@ public class ConfigurationOracle {
 
     private static ObjectNode parse(Properties given) {
         KafkaConfig config = KafkaConfig.fromProps(given, false);
-        // The start of a broker looks once more at what topics have that say nothing.
+        // The start of a broker looks once more at what topics have that say nothing, and at what each listener has.
         LogConfig.validateBrokerLogConfigValues(config.extractLogConfigMap(), false);
         LogConfig.fromProps(config.extractLogConfigMap(), new Properties());
+        for (Endpoint listener : CollectionConverters.asJava(config.listeners())) {
+            config.valuesWithPrefixOverride(ListenerName.normalised(listener.listener()).configPrefix());
+        }
         return described(config);
     }
 

@@ -57,8 +57,8 @@ def test_kafka_has_no_key_of_ours_and_all_that_need_a_reason_have_one(kafka: Con
 
 # fmt: off
 NUMBERS = [
-    "0", "1", "-1", "-2", "+7", " 8 ", "9", "1023", "1024", "007", "", " ", "x", "1_0", "1 0", "0x10", "1.0", "--1", "+",
-    "1e3", "\t5\x00", "10s", "10 ms", "1M", "32767", "32768", "2147483647", "2147483648", "-2147483648",
+    "0", "1", "-1", "-2", "+7", " 8 ", "9", "1023", "1024", "007", "", " ", "x", "1_0", "1 0", "0x10", "1.0", "--1",
+    "+", "1e3", "\t5\x00", "10s", "10 ms", "1M", "32767", "32768", "2147483647", "2147483648", "-2147483648",
     "9223372036854775807", "9223372036854775808",
 ]
 DECIMALS = [
@@ -66,10 +66,10 @@ DECIMALS = [
     "12345678.9",
 ]
 TEXTS = [
-    "", " ", "x", " x ", "a,b", "a , b", "a,,b", "a,a", ",", "x\u00e9", "true", "TRUE ", "False", "yes", "1", "0", "none",
-    "required", "Required", "GZIP", "gzip", "producer", "CreateTime", "compact,delete", "delete", "classic",
-    "classic,consumer", "consumer", "classic,classic", "classic,share,streams", "disabled", "UPGRADE", "es256", "uniform",
-    "range,uniform", "Uniform", "simple", "simple,simple", "SSL", "PLAINTEXT", "plaintext", "data", "*",
+    "", " ", "x", " x ", "a,b", "a , b", "a,,b", "a,a", ",", "x\u00e9", "true", "TRUE ", "False", "yes", "1", "0",
+    "none", "required", "Required", "GZIP", "gzip", "producer", "CreateTime", "compact,delete", "delete", "classic",
+    "classic,consumer", "consumer", "classic,classic", "classic,share,streams", "disabled", "UPGRADE", "es256",
+    "uniform", "range,uniform", "Uniform", "simple", "simple,simple", "SSL", "PLAINTEXT", "plaintext", "data", "*",
 ]
 SPECIAL = {
     "controller.quorum.voters": [

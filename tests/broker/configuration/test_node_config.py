@@ -150,6 +150,19 @@ def test_a_listener_and_a_mechanism_have_values_of_their_own() -> None:
     assert config.of_listener("PLAINTEXT", "sasl.jaas.config") is None
 
 
+def test_the_authorizer_has_keys_of_its_own() -> None:
+    authorizer = {"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer"}
+    config = NodeConfig.load(
+        {"super.users": " User:a; ;User:CN=b,O=c", "allow.everyone.if.no.acl.found": " True"} | authorizer
+    )
+    assert config.super_users == {"User:a", "User:CN=b,O=c"}
+    assert config.allow_everyone_if_no_acl_found
+    assert config.notices == ()
+    (problem,) = problems_of({"super.users": "a"} | authorizer)
+    assert problem == "super.users=a is wrong: it must be TYPE:NAME with semicolons between, such as User:admin."
+    assert NodeConfig.load({"super.users": "a"}).super_users == frozenset()
+
+
 def test_passwords_are_in_no_message() -> None:
     config = NodeConfig.load({"ssl.key.password": "hunter2", "sasl.jaas.config": "hunter2"})
     assert config.ssl_key_password == "hunter2"
