@@ -44,6 +44,8 @@ class Server(Protocol):
 
     def closed(self, connection: Connection, reason: str) -> None: ...
 
+    def note_exhaustion(self, error: OSError) -> None: ...
+
 
 class Connection:
     __slots__ = (

@@ -126,7 +126,10 @@ class MetadataLog:
             return bootstrap_records()
         except MalformedFrame as error:
             raise MalformedFile(
-                self._bootstrap_path, None, str(error), "restore it from a copy, or delete it to begin with the defaults"
+                self._bootstrap_path,
+                None,
+                str(error),
+                "restore it from a copy, or delete it to begin with the defaults",
             ) from None
 
     def _find_snapshots(self) -> list[SnapshotId]:

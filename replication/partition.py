@@ -9,7 +9,6 @@ last_stable      behind the last record whose transaction is decided
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from barnabas.protocol.batches import Batch
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -18,23 +17,16 @@ from barnabas.replication.watermark import Watermark
 from barnabas.storage.durability import Unsynced
 from barnabas.storage.file_slice import FileSlice
 from barnabas.storage.log import Appended, Log
+from barnabas.storage.log_directory import TopicPartition
 from barnabas.storage.producer_state import AppendOrigin
 
-__all__ = ["Partition", "PartitionName"]
-
-
-class PartitionName(NamedTuple):
-    topic: str
-    number: int
-
-    def __str__(self) -> str:
-        return f"{self.topic}-{self.number}"
+__all__ = ["Partition"]
 
 
 class Partition:
     def __init__(
         self,
-        name: PartitionName,
+        name: TopicPartition,
         topic_id: Uuid,
         log: Log,
         *,

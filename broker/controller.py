@@ -1,0 +1,109 @@
+"""The active controller of a quorum of one: the four steps around `barnabas.coordination.controller`.
+
+A decision is appended and applied to the controller's own image at once; the broker's image, which clients see, follows
+when the records are synced. Whoever is answered therefore finds what was decided in every answer after that.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+import trio
+
+from barnabas.broker.clock import Clock
+from barnabas.broker.metadata_log import MetadataLog
+from barnabas.coordination.cluster.delta import ImageDelta
+from barnabas.coordination.cluster.image import ClusterImage
+from barnabas.coordination.cluster.records import MetadataRecord
+from barnabas.coordination.controller.state import Controller
+from barnabas.coordination.outcome import Outcome
+from barnabas.replication.watermark import Watermark
+
+__all__ = ["ControllerService"]
+
+Reply = TypeVar("Reply")
+Decision = Callable[[Controller, int], Outcome[MetadataRecord, Reply]]
+"""Of the controller's state and the time."""
+
+
+class _Appended(NamedTuple):
+    records: tuple[MetadataRecord, ...]
+    base_offset: int
+    timestamp_ms: int
+
+    @property
+    def next_offset(self) -> int:
+        return self.base_offset + len(self.records)
+
+
+class ControllerService:
+    def __init__(
+        self,
+        controller: Controller,
+        journal: MetadataLog,
+        image: ClusterImage,
+        clock: Clock,
+        *,
+        max_bytes_between_snapshots: int,
+        on_change: Callable[[ImageDelta], None],
+        sync_in_thread: bool,
+    ) -> None:
+        """`image` is the broker's; `on_change` is told what each commit changed in it. Where syncing costs nothing, as
+        in memory, it needs no thread."""
+        self.controller = controller
+        self.image = image
+        self._journal = journal
+        self._clock = clock
+        self._max_bytes_between_snapshots = max_bytes_between_snapshots
+        self._on_change = on_change
+        self._sync_in_thread = sync_in_thread
+        self._uncommitted: deque[_Appended] = deque()
+        self._appended = trio.Event()
+        self.committed = Watermark(journal.end_offset)
+
+    async def decide(self, decision: Decision[Reply]) -> Reply:
+        """Answer a request; what it changes is committed then. KafkaError if the log cannot be written to."""
+        now_ms = self._clock.now_ms()
+        outcome = decision(self.controller, now_ms)
+        base_offset = self._journal.end_offset
+        if outcome.records:
+            self._journal.append(outcome.records, now_ms)
+        self.controller.apply(outcome, base_offset, epoch=self._journal.epoch, timestamp_ms=now_ms)
+        if outcome.records:
+            appended = _Appended(tuple(outcome.records), base_offset, now_ms)
+            self._uncommitted.append(appended)
+            await self._commit(appended.next_offset)
+        return outcome.reply  # type: ignore[return-value] # decisions that nobody asked for have none
+
+    async def _commit(self, offset: int) -> None:
+        if not self._sync_in_thread:
+            self._journal.sync()
+            self._advance(self._journal.end_offset)
+            return
+        self._appended.set()
+        await self.committed.reaches(offset)
+
+    async def run(self) -> None:
+        """Sync what is appended, all that waits at once."""
+        while True:
+            await self._appended.wait()
+            self._appended = trio.Event()
+            work = self._journal.unsynced()
+            await trio.to_thread.run_sync(work.sync)
+            self._journal.synced(work)
+            self._advance(work.offset)
+
+    def _advance(self, offset: int) -> None:
+        delta = ImageDelta()
+        while self._uncommitted and self._uncommitted[0].next_offset <= offset:
+            one = self._uncommitted.popleft()
+            self.image.apply_batch(
+                one.records, one.base_offset, epoch=self._journal.epoch, timestamp_ms=one.timestamp_ms, delta=delta
+            )
+        if delta:
+            self._on_change(delta)
+        self.committed.advance(offset)
+        if self._journal.wants_snapshot(self._max_bytes_between_snapshots):
+            self._journal.take_snapshot(self.image, self._clock.now_ms())

@@ -1,0 +1,380 @@
+"""A node: broker and controller in one process, from its configuration to clients at its door and back to a clean stop.
+
+    async with trio.open_nursery() as nursery:
+        node = await nursery.start(Node(config).run)
+        ...
+        node.stop()
+
+What an API file needs of the broker is an attribute here; what it does stays in its file.
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from barnabas.broker.apis.api_versions import spoken_versions
+from barnabas.broker.call import Call
+from barnabas.broker.clock import Clock
+from barnabas.broker.config_rules import NodeConfigRules
+from barnabas.broker.configuration.describe import topic_config
+from barnabas.broker.configuration.dynamic import keep_valid
+from barnabas.broker.configuration.node_config import NodeConfig
+from barnabas.broker.connection import Answer, CloseConnection, Connection
+from barnabas.broker.controller import ControllerService
+from barnabas.broker.dispatch import Dispatcher
+from barnabas.broker.listener import Listener
+from barnabas.broker.metadata_log import MetadataLog, metadata_log_config
+from barnabas.broker.partitions import Partitions, overrides_of
+from barnabas.broker.poller import Poller
+from barnabas.broker.registration import registration_request
+from barnabas.broker.syncer import Syncer
+from barnabas.coordination.cluster.bootstrap import standalone_voters
+from barnabas.coordination.cluster.configs import ALL_BROKERS, ResourceType, broker_resource
+from barnabas.coordination.cluster.delta import ImageDelta
+from barnabas.coordination.cluster.features import SUPPORTED_FEATURES
+from barnabas.coordination.cluster.image import ClusterImage
+from barnabas.coordination.controller.activation import activate
+from barnabas.coordination.controller.heartbeat import heartbeat
+from barnabas.coordination.controller.registration import register_broker
+from barnabas.coordination.controller.settings import ControllerSettings
+from barnabas.coordination.controller.state import Controller
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
+from barnabas.protocol.schema import Uuid
+from barnabas.replication.partition import Partition
+from barnabas.storage.disk import Disk, SystemDisk
+from barnabas.storage.durability import Durability
+from barnabas.storage.formatting import Node as Identity
+from barnabas.storage.opening import open_log_directories
+from barnabas.storage.topic_config import TopicConfig
+
+__all__ = ["INTERNAL_TOPICS", "Node"]
+
+INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
+
+_HEARTBEAT_VERSION = 2
+
+
+class Node:
+    def __init__(
+        self,
+        config: NodeConfig,
+        *,
+        clock: Clock | None = None,
+        disk: Disk | None = None,
+        random_bytes: Callable[[int], bytes] = os.urandom,
+        report: Callable[[str], None] = print,
+    ) -> None:
+        """`report` gets one line for each thing that happens."""
+        self.static_config = self.config = config
+        self.node_id = config.node_id
+        self.clock = clock or Clock()
+        self.report = report
+        self.random_bytes = random_bytes
+        self.durability = Durability(config.barnabas_durability)
+        self.disk = disk or _disk_for(self.durability)
+        self.image = ClusterImage()
+        self.internal_topics = INTERNAL_TOPICS
+        self.supported_features = SUPPORTED_FEATURES
+        self.api_versions = spoken_versions()
+        self.max_frame_bytes = config.socket_request_max_bytes
+        self.incarnation_id = self.random_uuid()
+        self.broker_epoch = -1
+        self.listeners: list[Listener] = []
+        self._poller = Poller()
+        self._dispatcher = Dispatcher(self)
+        self.serve = self._dispatcher.serve
+        self._stopping = trio.Event()
+
+    def __repr__(self) -> str:
+        return f"<Node {self.node_id} at {', '.join(f'{host}:{port}' for host, port in self.addresses)}>"
+
+    @property
+    def addresses(self) -> list[tuple[str, int]]:
+        return [listener.address for listener in self.listeners]
+
+    # From start to stop
+
+    async def run(self, *, task_status: trio.TaskStatus[Node] = trio.TASK_STATUS_IGNORED) -> None:
+        """Until `stop`, or until cancelled, which is no clean stop: it leaves what a kill leaves."""
+        self._open_directories()
+        try:
+            async with trio.open_nursery() as nursery:
+                self._nursery = nursery
+                await self._start(nursery)
+                task_status.started(self)
+                await self._stopping.wait()
+                await self._finish()
+                nursery.cancel_scope.cancel()
+        finally:
+            for listener in self.listeners:
+                for connection in list(listener.connections):
+                    connection.close("the broker has stopped")
+                listener.close()
+            self._poller.close()
+            self.directories.abandon()
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    def _open_directories(self) -> None:
+        config = self.config
+        paths = [Path(path).resolve() for path in config.log_dirs]
+        self.directories = open_log_directories(
+            self.disk,
+            paths,
+            Identity(config.node_id),
+            random_ids=_draw(self.random_bytes, 16),
+            holder=f"barnabas, process {os.getpid()}",
+            report=self.report,
+            metadata_directory=Path(config.metadata_log_dir).resolve(),
+            producer_expiration_ms=config.producer_id_expiration_ms,
+        )
+        meta = self.directories.metadata.meta
+        assert meta is not None
+        assert meta.cluster_id is not None
+        assert meta.directory_id is not None
+        self.cluster_id = meta.cluster_id
+        self._directory_id = meta.directory_id
+
+    async def _start(self, nursery: trio.Nursery) -> None:
+        self.listeners = [
+            Listener(endpoint, self._poller, self, backlog=self.config.socket_listen_backlog_size)
+            for endpoint in self.config.listeners
+        ]
+        syncs = self.durability is Durability.FSYNC
+        self._syncer = Syncer(self.take_offline) if syncs else None
+        self._open_controller()
+        self.partitions = Partitions(
+            self.node_id,
+            self.directories,
+            self.image,
+            config_of=self.topic_config,
+            unique_names=(one.hex() for one in _draw(self.random_bytes, 16)),
+            now_ms=self.clock.now_ms,
+            report=self.report,
+            needs_sync=self._syncer.needs_sync if self._syncer else None,
+        )
+        nursery.start_soon(self.controller.run)
+        await self._register()
+        await self._load_logs()
+        self.partitions.begin()
+        if self._syncer:
+            nursery.start_soon(self._syncer.run)
+        await self._heartbeat()
+        nursery.start_soon(self._live)
+        nursery.start_soon(self._poller.run)
+        for listener in self.listeners:
+            listener.open()
+
+    def _open_controller(self) -> None:
+        config = self.config
+        now_ms = self.clock.now_ms()
+        controllers = config.advertised_controller_listeners
+        name, host, port = ("CONTROLLER", "localhost", 9093)
+        if controllers:
+            name, host, port = controllers[0].listener, controllers[0].host or "localhost", controllers[0].port
+        journal = MetadataLog(
+            self.disk,
+            self.directories.metadata.path,
+            node_id=self.node_id,
+            directory_id=self._directory_id,
+            config=metadata_log_config(
+                config.metadata_log_segment_bytes,
+                config.metadata_log_segment_ms,
+                config.internal_metadata_max_batch_size_in_bytes,
+            ),
+            voters=standalone_voters(self.node_id, self._directory_id, name, host, port),
+            now_ms=now_ms,
+            report=self.report,
+        )
+        settings = ControllerSettings(
+            cluster_id=self.cluster_id,
+            node_id=self.node_id,
+            voter_ids=(self.node_id,),
+            kraft_version=journal.kraft_version,
+            default_partitions=config.num_partitions,
+            default_replication_factor=config.default_replication_factor,
+            min_insync_replicas=config.topic_defaults.min_insync_replicas,
+            delete_topic_enable=config.delete_topic_enable,
+            session_timeout_ms=config.broker_session_timeout_ms,
+        )
+        controller = Controller(settings, NodeConfigRules(config))
+        journal.replay(controller.image)
+        journal.replay(self.image)
+        journal.begin_epoch(now_ms)
+        controller.activate(now_ms)
+        self.journal = journal
+        self.controller = ControllerService(
+            controller,
+            journal,
+            self.image,
+            self.clock,
+            max_bytes_between_snapshots=config.metadata_log_max_record_bytes_between_snapshots,
+            on_change=self._follow,
+            sync_in_thread=self.durability is not Durability.MEMORY,
+        )
+        self._apply_dynamic_config()
+
+    async def _register(self) -> None:
+        bootstrap = [] if self.image.metadata_version is not None else self.journal.bootstrap
+        await self.controller.decide(lambda controller, _now_ms: activate(controller, bootstrap))
+        request = registration_request(self)
+        answer = await self.controller.decide(
+            lambda controller, now_ms: register_broker(
+                controller, request, _REGISTRATION_VERSION, next_offset=self.journal.end_offset, now_ms=now_ms
+            )
+        )
+        if answer.error_code:
+            raise KafkaError(ErrorCode(answer.error_code), "the controller does not take this broker")
+        self.broker_epoch = answer.broker_epoch
+
+    async def _heartbeat(self, *, want_shut_down: bool = False) -> bool:
+        """Whether the controller lets us stop."""
+        request = BrokerHeartbeatRequest(
+            broker_id=self.node_id,
+            broker_epoch=self.broker_epoch,
+            current_metadata_offset=self.image.next_offset - 1,
+            want_shut_down=want_shut_down,
+        )
+        answer = await self.controller.decide(lambda controller, now_ms: heartbeat(controller, request, now_ms=now_ms))
+        return answer.should_shut_down
+
+    async def _live(self) -> None:
+        while True:
+            await trio.sleep(self.config.broker_heartbeat_interval_ms / 1000)
+            await self._heartbeat()
+
+    async def _load_logs(self) -> None:
+        directory_of = {each.meta.directory_id for each in self.directories.online if each.meta}
+        assert directory_of
+
+        def assigned(topic_id: Uuid, number: int) -> Uuid | None:
+            state = self.image.topics.partition(topic_id, number)
+            if state is None or self.node_id not in state.replicas:
+                return None
+            return state.directory(self.node_id)
+
+        self.directories.set_aside_strays(assigned, (one.hex() for one in _draw(self.random_bytes, 16)))
+        plan = self.directories.plan_loading()
+        for piece in plan.pieces:
+            self.directories.load(piece, self.topic_config(piece.partition.topic), self.clock.now_ms())
+            await trio.lowlevel.checkpoint()
+
+    async def _finish(self) -> None:
+        for listener in self.listeners:
+            listener.close()
+        for partition in self.partitions:
+            partition.resign()
+        await self._heartbeat(want_shut_down=True)
+        await trio.to_thread.run_sync(self.directories.close, self.partitions.high_watermarks(), self.broker_epoch)
+        self.journal.close()
+
+    # What the metadata changes
+
+    def _follow(self, delta: ImageDelta) -> None:
+        if any(resource.type == ResourceType.BROKER for resource in delta.configs):
+            self._apply_dynamic_config()
+        if hasattr(self, "partitions"):
+            self.partitions.follow(delta)
+
+    def _apply_dynamic_config(self) -> None:
+        configs = self.image.configs
+        cluster, notices = keep_valid(configs.of(ALL_BROKERS), of_one_broker=False)
+        broker, more = keep_valid(configs.of(broker_resource(self.node_id)), of_one_broker=True)
+        for notice in (*notices, *more):
+            self.report(notice.text)
+        self.config = self.static_config.with_dynamic(cluster, broker)
+
+    def topic_config(self, topic: str) -> TopicConfig:
+        return topic_config(self.config, overrides_of(self.image, topic))
+
+    # What APIs ask
+
+    def random_uuid(self) -> Uuid:
+        return Uuid(self.random_bytes(16))
+
+    def topic_ids(self) -> Iterator[Uuid]:
+        """Random ones; never one of those that have a meaning."""
+        for drawn in _draw(self.random_bytes, 16):
+            topic_id = Uuid(drawn)
+            if not str(topic_id).startswith("-") and any(drawn[:15]):
+                yield topic_id
+
+    def has_partition(self, topic: str, number: int) -> bool:
+        known = self.image.topics.by_name.get(topic)
+        return known is not None and number in known.partitions
+
+    def partition(self, topic: str, number: int) -> Partition:
+        return self.partitions.get(topic, number)
+
+    def leader_of(self, topic: str, number: int) -> tuple[int, int]:
+        known = self.image.topics.by_name.get(topic)
+        state = known.partitions.get(number) if known is not None else None
+        return (-1, -1) if state is None else (state.leader, state.leader_epoch)
+
+    def address_for(self, connection: Connection) -> tuple[str, int]:
+        """What this node tells the client of a connection to connect to: what it did connect to, unless configured."""
+        if "advertised.listeners" in self.config.texts:
+            for endpoint in self.config.advertised_listeners:
+                if endpoint.listener == connection.listener:
+                    return endpoint.host or connection.local[0], endpoint.port
+        host, port = connection.local[:2]
+        return host.removeprefix("::ffff:"), port
+
+    # What went wrong
+
+    def take_offline(self, partition: Partition, error: OSError) -> None:
+        replica = self.directories.find(partition.name)
+        if replica is not None:
+            self.directories.take_offline(replica.directory.path, str(error))
+
+    def note_refusal(self, call: Call, topic: str | None, number: int, error: KafkaError) -> None:
+        """One partition of a request was refused, for a reason that is the client's or the disk's."""
+        if error.code == ErrorCode.KAFKA_STORAGE_ERROR:
+            self.report(f"{call.api.name} of {topic}-{number}: {error}")
+
+    def report_failure(self, call: Call, error: BaseException) -> None:
+        """We are broken: say where."""
+        text = "".join(traceback.format_exception(error))
+        self.report(f"{call.api.name} v{call.version} of client {call.client_id} failed:\n{text}")
+
+    def note_exhaustion(self, error: OSError) -> None:
+        self.report(f"no more connections can be accepted: {error.strerror}; raise the limit of open files (ulimit -n)")
+
+    # What connections ask
+
+    def wait_for(self, connection: Connection, answer: Coroutine[Any, Any, Answer]) -> None:
+        self._nursery.start_soon(self._answer, connection, answer)
+
+    async def _answer(self, connection: Connection, answer: Coroutine[Any, Any, Answer]) -> None:
+        try:
+            connection.answered(await answer)
+        except CloseConnection as error:
+            connection.close(str(error))
+
+    def closed(self, connection: Connection, reason: str) -> None:
+        for listener in self.listeners:
+            listener.connections.discard(connection)
+
+
+_REGISTRATION_VERSION = 4
+
+
+def _disk_for(durability: Durability) -> Disk:
+    if durability is Durability.MEMORY:
+        from barnabas.storage.memory_disk import MemoryDisk
+
+        return MemoryDisk()
+    return SystemDisk()
+
+
+def _draw(random_bytes: Callable[[int], bytes], length: int) -> Iterator[bytes]:
+    while True:
+        yield random_bytes(length)

@@ -1,0 +1,168 @@
+"""The replicas that this node has, and what the metadata makes of them.
+
+The metadata decides; this follows: `follow` takes what a commit has changed, creates and deletes logs, and tells each
+partition to lead or to resign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from barnabas.coordination.cluster.configs import ResourceType, topic_resource
+from barnabas.coordination.cluster.delta import ImageDelta
+from barnabas.coordination.cluster.image import ClusterImage
+from barnabas.coordination.cluster.partition import Partition as PartitionState
+from barnabas.coordination.cluster.topics import Topic
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.replication.partition import Partition
+from barnabas.storage.log_directories import LogDirectories
+from barnabas.storage.log_directory import TopicPartition
+from barnabas.storage.topic_config import TopicConfig
+
+__all__ = ["Partitions"]
+
+
+class Partitions:
+    def __init__(
+        self,
+        node_id: int,
+        directories: LogDirectories,
+        image: ClusterImage,
+        *,
+        config_of: Callable[[str], TopicConfig],
+        unique_names: Iterator[str],
+        now_ms: Callable[[], int],
+        report: Callable[[str], None],
+        needs_sync: Callable[[Partition], None] | None,
+    ) -> None:
+        self._node_id = node_id
+        self._directories = directories
+        self._image = image
+        self._config_of = config_of
+        self._unique_names = unique_names
+        self._now_ms = now_ms
+        self._report = report
+        self._needs_sync = needs_sync
+        self._here: dict[tuple[str, int], Partition] = {}
+        self.doomed: list[Path] = []
+        """Directories that somebody with a thread has to remove."""
+        self.on_lead: list[Callable[[Partition], None]] = []
+        """Told of every partition that this node begins to lead, or leads in a new epoch."""
+        self.on_resign: list[Callable[[Partition], None]] = []
+
+    def __iter__(self) -> Iterator[Partition]:
+        return iter(self._here.values())
+
+    def __len__(self) -> int:
+        return len(self._here)
+
+    def find(self, topic: str, number: int) -> Partition | None:
+        return self._here.get((topic, number))
+
+    def get(self, topic: str, number: int) -> Partition:
+        """KafkaError says why it cannot be used here."""
+        found = self._here.get((topic, number))
+        if found is not None:
+            return found
+        known = self._image.topics.by_name.get(topic)
+        state = known.partitions.get(number) if known is not None else None
+        if state is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {topic}-{number}")
+        if self._node_id in state.replicas:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log of {topic}-{number} is offline")
+        raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{topic}-{number} has no replica here")
+
+    # Following the metadata
+
+    def begin(self) -> None:
+        """With everything that the image says: logs have been loaded."""
+        for topic, number, state in self._image.topics.partitions():
+            self._settle(topic, number, state, is_new=False)
+
+    def follow(self, delta: ImageDelta) -> None:
+        for topic in delta.topics_deleted.values():
+            for number in topic.partitions:
+                self._delete(topic.name, number)
+        for (_, number), change in delta.partitions.items():
+            self._settle(change.topic, number, change.after, is_new=change.before is None)
+        for resource in delta.configs:
+            if resource.type == ResourceType.TOPIC:
+                self._configure(resource.name)
+            elif resource.type == ResourceType.BROKER:
+                self.configure_all()
+
+    def _settle(self, topic: Topic, number: int, state: PartitionState, *, is_new: bool) -> None:
+        if self._node_id not in state.replicas:
+            self._delete(topic.name, number)
+            return
+        partition = self._here.get((topic.name, number))
+        if partition is None:
+            try:
+                partition = self._open(topic, number, state, is_new=is_new)
+            except KafkaError as error:
+                self._report(f"{topic.name}-{number}: {error}")
+                return
+        if state.leader == self._node_id:
+            partition.lead(state.leader_epoch, state.isr)
+            for tell in self.on_lead:
+                tell(partition)
+        elif partition.leads:
+            partition.resign()
+            for tell in self.on_resign:
+                tell(partition)
+
+    def _open(self, topic: Topic, number: int, state: PartitionState, *, is_new: bool) -> Partition:
+        name = TopicPartition(topic.name, number)
+        replica = self._directories.find(name)
+        if replica is None:
+            replica = self._directories.create(
+                name,
+                topic.id,
+                self._config_of(topic.name),
+                self._now_ms(),
+                is_new=is_new,
+                directory_id=state.directory(self._node_id),
+            )
+        partition = Partition(
+            name,
+            topic.id,
+            replica.log,
+            high_watermark=replica.directory.high_watermarks.get(name, 0),
+            needs_sync=self._needs_sync,
+        )
+        self._here[name] = partition
+        return partition
+
+    def _delete(self, topic: str, number: int) -> None:
+        partition = self._here.pop((topic, number), None)
+        if partition is None:
+            return
+        partition.resign(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        for tell in self.on_resign:
+            tell(partition)
+        replica = self._directories.find(partition.name)
+        if replica is not None:
+            with self._directories.surviving(replica.directory):
+                self.doomed.append(replica.directory.delete(partition.name, next(self._unique_names)))
+
+    def _configure(self, topic: str) -> None:
+        known = self._image.topics.by_name.get(topic)
+        if known is None:
+            return
+        config = self._config_of(topic)
+        for number in known.partitions:
+            partition = self._here.get((topic, number))
+            if partition is not None:
+                partition.log.configure(config)
+
+    def configure_all(self) -> None:
+        for topic in self._image.topics:
+            self._configure(topic.name)
+
+    def high_watermarks(self) -> dict[TopicPartition, int]:
+        return {partition.name: partition.high_watermark.offset for partition in self}
+
+
+def overrides_of(image: ClusterImage, topic: str) -> dict[str, str]:
+    return dict(image.configs.of(topic_resource(topic)))
