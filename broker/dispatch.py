@@ -2,7 +2,8 @@
 
 A handler is `handle(node, call, request)` in apis/NAME.py. It returns the response; or, if that has to wait, the
 coroutine that will return it, which gets a task of its own; or None where the client expects nothing. A handler that
-never waits is a plain function, one that always does an async one.
+never waits is a plain function, one that always does an async one. Where it raises KafkaError, `refused(call, request,
+error)` of the same file makes the answer.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from barnabas.broker.apis import MODULES
 from barnabas.broker.call import Call
 from barnabas.broker.connection import Answer, CloseConnection, Connection
 from barnabas.protocol.apis import API_VERSIONS, APIS, Api
-from barnabas.protocol.errors import MalformedFrame
+from barnabas.protocol.errors import KafkaError, MalformedFrame
 from barnabas.protocol.frames import UnsupportedRequest, decode_request, encode_response, unsupported_api_versions
 from barnabas.protocol.schema import Message
 
@@ -52,28 +53,35 @@ class Dispatcher:
         handler = self._handlers.get(api.key) or self._load(api.key)
         try:
             response = handler(self._node, call, request.message)
-        except (CloseConnection, MalformedFrame):
-            raise
-        except Exception as error:  # noqa: BLE001 - we are broken: this request is, and no other
-            self._node.report_failure(call, error)
-            raise CloseConnection(f"{api.name} failed; the broker's log says why") from None
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is this request's and no other's
+            response = self._failed(call, request.message, error)
         if type(response) is CoroutineType:
-            return self._finish(call, response)
+            return self._finish(call, request.message, response)
         if response is None:
             return None
         return encode_response(api, call.version, call.correlation_id, response)  # type: ignore[arg-type]
 
-    async def _finish(self, call: Call, waiting: Coroutine[Any, Any, Response]) -> Answer:
+    async def _finish(self, call: Call, request: Message, waiting: Coroutine[Any, Any, Response]) -> Answer:
         try:
             response = await waiting
-        except CloseConnection:
-            raise
         except Exception as error:  # noqa: BLE001 - as above
-            self._node.report_failure(call, error)
-            raise CloseConnection(f"{call.api.name} failed; the broker's log says why") from None
+            response = self._failed(call, request, error)
         if response is None:
             return None
         return encode_response(call.api, call.version, call.correlation_id, response)
+
+    def _failed(self, call: Call, request: Message, error: Exception) -> Response:
+        """A request that is refused as a whole has its API's own answer for that. Anything else means that we are
+        broken, and then nothing is answered that a client might take for a promise: it may have been appended."""
+        if isinstance(error, CloseConnection | MalformedFrame):
+            raise error
+        if isinstance(error, KafkaError):
+            refused = getattr(import_module(f"barnabas.broker.apis.{MODULES[call.api.key]}"), "refused", None)
+            if refused is not None:
+                response: Response = refused(call, request, error)
+                return response
+        self._node.report_failure(call, error)
+        raise CloseConnection(f"{call.api.name} failed; the broker's log says why") from None
 
     def _load(self, key: int) -> Handler:
         handler: Handler = import_module(f"barnabas.broker.apis.{MODULES[key]}").handle

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import socket
 from collections.abc import Sequence
+from functools import partial
 
 from barnabas.broker.configuration.listeners import Endpoint
 from barnabas.broker.connection import Connection, Server
@@ -37,9 +38,9 @@ class Listener:
 
     def open(self) -> None:
         for sock in self._sockets:
-            self._poller.watch(sock.fileno(), READABLE, lambda _events, sock=sock: self._accept(sock))
+            self._poller.watch(sock.fileno(), READABLE, partial(self._accept, sock))
 
-    def _accept(self, listening: socket.socket) -> None:
+    def _accept(self, listening: socket.socket, _events: int) -> None:
         for _ in range(_ACCEPTED_AT_ONCE):
             try:
                 sock, _address = listening.accept()

@@ -32,6 +32,7 @@ from barnabas.broker.listener import Listener
 from barnabas.broker.metadata_log import MetadataLog, metadata_log_config
 from barnabas.broker.partitions import Partitions, overrides_of
 from barnabas.broker.poller import Poller
+from barnabas.broker.producer_ids import ProducerIds
 from barnabas.broker.registration import registration_request
 from barnabas.broker.syncer import Syncer
 from barnabas.coordination.cluster.bootstrap import standalone_voters
@@ -87,6 +88,7 @@ class Node:
         self.incarnation_id = self.random_uuid()
         self.broker_epoch = -1
         self.listeners: list[Listener] = []
+        self.producer_ids = ProducerIds(self)
         self._poller = Poller()
         self._dispatcher = Dispatcher(self)
         self.serve = self._dispatcher.serve
@@ -328,6 +330,16 @@ class Node:
         host, port = connection.local[:2]
         return host.removeprefix("::ffff:"), port
 
+    def brokers_for(self, connection: Connection) -> Iterator[tuple[int, str, int, str | None]]:
+        """Who can be reached, through the listener that the client came in by: id, host, port, rack."""
+        for broker_id, broker in sorted(self.image.brokers.items()):
+            if broker_id == self.node_id:
+                yield broker_id, *self.address_for(connection), broker.rack
+                continue
+            for endpoint in broker.endpoints:
+                if endpoint.name == connection.listener and not broker.fenced:
+                    yield broker_id, endpoint.host, endpoint.port, broker.rack
+
     # What went wrong
 
     def take_offline(self, partition: Partition, error: OSError) -> None:
@@ -359,7 +371,7 @@ class Node:
         except CloseConnection as error:
             connection.close(str(error))
 
-    def closed(self, connection: Connection, reason: str) -> None:
+    def closed(self, connection: Connection, reason: str) -> None:  # noqa: ARG002 - a log line to come
         for listener in self.listeners:
             listener.connections.discard(connection)
 

@@ -88,7 +88,7 @@ def _produce(
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
         if not node.has_partition(name, data.index):
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        batch = produced_batch(data.records if data.records is not None else b"", call.version)
+        batch = produced_batch(data.records or b"", call.version)  # type: ignore[arg-type] # it has just been read
         if acks not in (NONE, LEADER, ALL_IN_SYNC):
             raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
         if name in node.internal_topics and call.client_id != "__admin_client":

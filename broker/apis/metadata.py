@@ -1,0 +1,138 @@
+"""Metadata, versions 0 to 13: the brokers, and the topics that the client asks for, by name or (from 12 on) by id.
+
+Version 0 asks for all topics with an empty list, later ones with null. A topic that is missing is created, if both the
+client and auto.create.topics.enable want it; the answer waits for that, so that the client need not ask again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.authorized import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
+from barnabas.broker.auto_creation import create_missing
+from barnabas.broker.call import Call
+from barnabas.coordination.cluster.partition import NO_LEADER, Partition
+from barnabas.coordination.cluster.topics import Topic
+from barnabas.coordination.controller.topic_names import why_invalid
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from barnabas.protocol.schema import Uuid
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+FIRST_WITH_NULL_FOR_ALL = 1
+FIRST_WITH_LISTENER_NOT_FOUND = 6
+FIRST_BY_TOPIC_ID = 12
+NO_ID = Uuid(bytes(16))
+
+
+def handle(
+    node: Node, call: Call, request: MetadataRequest
+) -> MetadataResponse | Coroutine[Any, Any, MetadataResponse]:
+    wanted = request.topics
+    if wanted is None or (not wanted and call.version < FIRST_WITH_NULL_FOR_ALL):
+        return _answer(node, call, request, [_describe(node, call, topic) for topic in node.image.topics])
+    if call.version < FIRST_BY_TOPIC_ID and any(one.name is None or one.topic_id != NO_ID for one in wanted):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Metadata v{call.version} asks for topics by name.")
+    ids = dict.fromkeys(one.topic_id for one in wanted if one.topic_id != NO_ID)
+    if ids:
+        return _answer(node, call, request, [_describe_id(node, call, topic_id) for topic_id in ids])
+    names = list(dict.fromkeys(one.name or "" for one in wanted))
+    missing = [name for name in names if name not in node.image.topics.by_name]
+    if missing and request.allow_auto_topic_creation and node.config.auto_create_topics_enable:
+        return _create_first(node, call, request, names, missing)
+    return _answer(node, call, request, [_describe_name(node, call, name) for name in names])
+
+
+async def _create_first(
+    node: Node, call: Call, request: MetadataRequest, names: list[str], missing: list[str]
+) -> MetadataResponse:
+    errors = await create_missing(node, missing)
+    topics = [_describe_name(node, call, name) for name in names]
+    for topic in topics:
+        if topic.error_code and topic.name in errors:
+            topic.error_code = errors[topic.name]
+    return _answer(node, call, request, topics)
+
+
+def _describe_id(node: Node, call: Call, topic_id: Uuid) -> MetadataResponseTopic:
+    topic = node.image.topics.by_id.get(topic_id)
+    if topic is None:
+        return MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id)
+    return _describe(node, call, topic)
+
+
+def _describe_name(node: Node, call: Call, name: str) -> MetadataResponseTopic:
+    topic = node.image.topics.by_name.get(name)
+    if topic is not None:
+        return _describe(node, call, topic)
+    code = ErrorCode.INVALID_TOPIC_EXCEPTION if why_invalid(name) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return MetadataResponseTopic(error_code=code, name=name, is_internal=name in node.internal_topics)
+
+
+def _describe(node: Node, call: Call, topic: Topic) -> MetadataResponseTopic:
+    return MetadataResponseTopic(
+        name=topic.name,
+        topic_id=topic.id,
+        is_internal=topic.name in node.internal_topics,
+        partitions=[_partition(node, call, number, state) for number, state in sorted(topic.partitions.items())],
+    )
+
+
+def _partition(node: Node, call: Call, number: int, state: Partition) -> MetadataResponsePartition:
+    brokers = node.image.brokers
+    listener = call.connection.listener
+    leader = brokers.get(state.leader)
+    code, leader_id = ErrorCode.NONE, state.leader
+    if leader is None or leader.fenced:
+        code, leader_id = ErrorCode.LEADER_NOT_AVAILABLE, NO_LEADER
+    elif all(endpoint.name != listener for endpoint in leader.endpoints):
+        code = ErrorCode.LISTENER_NOT_FOUND
+        if call.version < FIRST_WITH_LISTENER_NOT_FOUND:
+            code = ErrorCode.LEADER_NOT_AVAILABLE
+        leader_id = NO_LEADER
+    return MetadataResponsePartition(
+        error_code=code,
+        partition_index=number,
+        leader_id=leader_id,
+        leader_epoch=state.leader_epoch,
+        replica_nodes=list(state.replicas),
+        isr_nodes=list(state.isr),
+        offline_replicas=[one for one in state.replicas if one not in brokers or brokers[one].fenced],
+    )
+
+
+def _answer(node: Node, call: Call, request: MetadataRequest, topics: list[MetadataResponseTopic]) -> MetadataResponse:
+    answer = MetadataResponse(
+        brokers=[
+            MetadataResponseBroker(node_id=broker_id, host=host, port=port, rack=rack)
+            for broker_id, host, port, rack in node.brokers_for(call.connection)
+        ],
+        cluster_id=node.cluster_id,
+        controller_id=node.node_id,
+        topics=topics,
+    )
+    if request.include_topic_authorized_operations:
+        for topic in topics:
+            topic.topic_authorized_operations = TOPIC_OPERATIONS
+    if request.include_cluster_authorized_operations:
+        answer.cluster_authorized_operations = CLUSTER_OPERATIONS
+    return answer
+
+
+def refused(_call: Call, request: MetadataRequest, error: KafkaError) -> MetadataResponse:
+    return MetadataResponse(
+        topics=[
+            MetadataResponseTopic(error_code=error.code, name=one.name or "", topic_id=one.topic_id)
+            for one in request.topics or ()
+        ],
+        error_code=error.code,
+    )

@@ -1,0 +1,62 @@
+"""Topics that nobody created: those that a client asks for while auto.create.topics.enable is set, and the cluster's
+own when they are first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from barnabas.coordination.controller.create_topics import create_topics
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+__all__ = ["create_missing"]
+
+OFFSETS_TOPIC = "__consumer_offsets"
+TRANSACTIONS_TOPIC = "__transaction_state"
+SHARE_STATE_TOPIC = "__share_group_state"
+
+
+async def create_missing(node: Node, names: Sequence[str]) -> dict[str, ErrorCode]:
+    """The error codes of those that could not be created; one that somebody else created meanwhile is none."""
+    request = CreateTopicsRequest(topics=[_creatable(node, name) for name in names])
+    answer = await node.controller.decide(
+        lambda controller, _now_ms: create_topics(
+            controller, request, topic_ids=node.topic_ids(), seed=int.from_bytes(node.random_bytes(8), "big")
+        )
+    )
+    failed = {topic.name: ErrorCode(topic.error_code) for topic in answer.topics if topic.error_code}
+    return {name: code for name, code in failed.items() if code is not ErrorCode.TOPIC_ALREADY_EXISTS}
+
+
+def _creatable(node: Node, name: str) -> CreatableTopic:
+    config = node.config
+    match name:
+        case "__consumer_offsets":
+            partitions, segment_bytes = config.offsets_topic_num_partitions, config.offsets_topic_segment_bytes
+            replicas = _fitted(node, "offsets.topic.replication.factor")
+            compression = "producer"
+        case "__transaction_state":
+            partitions, segment_bytes = (
+                config.transaction_state_log_num_partitions,
+                config.transaction_state_log_segment_bytes,
+            )
+            replicas = _fitted(node, "transaction.state.log.replication.factor")
+            compression = "uncompressed"
+        case _:
+            return CreatableTopic(name=name, num_partitions=-1, replication_factor=-1)
+    configs = {"cleanup.policy": "compact", "compression.type": compression, "segment.bytes": str(segment_bytes)}
+    return CreatableTopic(
+        name=name,
+        num_partitions=partitions,
+        replication_factor=replicas,
+        configs=[CreatableTopicConfig(name=key, value=value) for key, value in configs.items()],
+    )
+
+
+def _fitted(node: Node, name: str) -> int:
+    live = sum(not broker.fenced for broker in node.image.brokers.values())
+    return node.config.fitted_to_brokers(name, live)
