@@ -30,7 +30,7 @@ __all__ = [
     "offset_tombstone",
 ]
 
-_GROUP_METADATA_VERSION = 4
+_GROUP_METADATA_VERSION = 3
 _OFFSET_VERSION = 4
 _EXPIRING_OFFSET_VERSION = 1
 

@@ -13,16 +13,21 @@ import threading
 import time
 from collections.abc import Iterator
 from itertools import count
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from barnabas.coordination.groups import GroupConfig
+from barnabas.coordination.groups import GroupConfig, GroupRecord
 from barnabas.protocol.apis import APIS
+from barnabas.protocol.batches import iterate_batches
 from barnabas.protocol.codec import decode, encode
 from barnabas.protocol.frames import FrameReader, decode_response, encode_request
+from barnabas.protocol.log_records import CONSUMER_OFFSETS
 from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from barnabas.protocol.messages.list_groups import ListGroupsResponse
-from barnabas.protocol.schema import Message, Struct, Uuid
+from barnabas.protocol.messages.offset_commit import OffsetCommitRequest
+from barnabas.protocol.record import read_records
+from barnabas.protocol.schema import Data, Message, Struct, Uuid
 from tests.coordination.asking import parse_request
 from tests.coordination.coordinator import Coordinator, FakeTopics
 
@@ -39,6 +44,7 @@ KAFKA_SETTINGS = {
 DEADLINE_S = 20.0
 POLL_S = 0.02
 _UUID = re.compile(r"(.*)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.DOTALL)
+_TIMES = {"commit_timestamp", "current_state_timestamp", "expire_timestamp"}
 _UNORDERED = {"members", "results", "topics", "groups", "partitions"}
 
 
@@ -116,6 +122,22 @@ class BesideKafka:
         for name, (connection, _) in self._waiting.items():
             assert connection.is_silent(), f"Kafka answers {name} after {command}, and we do not"
 
+    def compare_records(self, directory: Path) -> None:
+        """What both have written about every group and offset, record by record, with the same versions."""
+        theirs: dict[str, list[Any]] = {}
+        for key, value, version in records_in(directory):
+            if getattr(key, "group", None) in self._groups:
+                theirs.setdefault(str(key), []).append((version, self._plain(value, None)))
+        ours: dict[str, list[Any]] = {}
+        for record, _ in self.ours.log:
+            assert isinstance(record, GroupRecord)
+            value = None if record.value is None else CONSUMER_OFFSETS.decode_value(record.key, record.value_bytes())[0]
+            ours.setdefault(str(record.key), []).append((record.version, self._plain(value, None)))
+        assert set(ours) == set(theirs)
+        for key_text, written in ours.items():
+            assert written == theirs[key_text], key_text
+            self.compared += len(written)
+
     def _ask(self, command: str) -> None:
         who, _, asked = command.partition(" ")
         request, version = parse_request(asked, self.ours.topics.id_of)
@@ -123,7 +145,8 @@ class BesideKafka:
         for struct in _structs(for_kafka):
             if (member_id := getattr(struct, "member_id", None)) in self._member_ids:
                 struct.member_id = self._member_ids[member_id]  # type: ignore[attr-defined]
-        if group_id := getattr(request, "group_id", None):
+        group_id = getattr(request, "group_id", "")
+        if group_id or isinstance(request, OffsetCommitRequest):
             self._groups[group_id] = None
         connection = self._connection(who)
         connection.send(for_kafka, version)
@@ -174,6 +197,8 @@ class BesideKafka:
 
     def _plain(self, value: object, name: str | None, *, pairs: bool = False) -> Any:
         """Dictionaries and lists. Kafka's ids become ours, as far as they are known; with `pairs` they stay."""
+        if name in _TIMES:
+            return None if value == -1 else "some time"
         if isinstance(value, Struct):
             return {
                 each.name: self._plain(getattr(value, each.name), each.name, pairs=pairs) for each in value.__fields__
@@ -199,6 +224,19 @@ class BesideKafka:
             found = _UUID.fullmatch(theirs)
             if found is not None and ours.rpartition("-")[0] == found[1]:
                 self._member_ids[ours] = theirs
+
+
+def records_in(directory: Path) -> Iterator[tuple[Data, Data | None, int]]:
+    """Keys, values and their versions of a partition of __consumer_offsets in Kafka's directory."""
+    for segment in sorted(directory.glob("*.log")):
+        for batch in iterate_batches(segment.read_bytes()):
+            for record in () if batch.control else read_records(batch):
+                assert record.key is not None
+                key = CONSUMER_OFFSETS.decode_key(record.key)
+                if record.value is None:
+                    yield key, None, 0
+                else:
+                    yield key, *CONSUMER_OFFSETS.decode_value(key, record.value)
 
 
 def _without_ids(item: Any) -> str:

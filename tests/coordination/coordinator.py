@@ -78,8 +78,8 @@ class Coordinator:
     def __init__(self, config: GroupConfig, topics: FakeTopics | None = None) -> None:
         self.topics = topics or FakeTopics({"orders": 3, "payments": 1})
         self.shard = GroupShard(config)
-        self.log: list[tuple[GroupRecord, int]] = []
-        """Every record, and the producer of its transaction."""
+        self.log: list[tuple[GroupRecord | bool, int]] = []
+        """Every record, and the producer of its transaction; whether one was committed, for a marker."""
         self.now_ms = START_MS
         self.waiting: set[str] = set()
         self.released: dict[str, Message] = {}
@@ -102,6 +102,10 @@ class Coordinator:
         if outcome.waits_as is not None:
             self.waiting.add(outcome.waits_as)
         self.outcomes.append(outcome)  # type: ignore[arg-type]
+
+    def end_transaction(self, producer_id: int, *, committed: bool) -> None:
+        self.log.append((committed, producer_id))
+        self.shard.end_transaction(producer_id, committed=committed)
 
     def tick(self) -> None:
         """Everything that is due."""
@@ -213,6 +217,9 @@ class Coordinator:
     def replayed(self) -> GroupShard:
         """A shard that has seen nothing but the log, as another broker's would."""
         shard = GroupShard(self.shard.config)
-        for offset, (record, producer_id) in enumerate(self.log):
-            shard.replay(record.key, record.value, offset, producer_id)
+        for offset, (entry, producer_id) in enumerate(self.log):
+            if isinstance(entry, GroupRecord):
+                shard.replay(entry.key, entry.value, offset, producer_id)
+            else:
+                shard.end_transaction(producer_id, committed=entry)
         return shard

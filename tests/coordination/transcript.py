@@ -77,7 +77,7 @@ class Transcript:
             self._restart()
         elif command.startswith("producer "):
             _, producer, what = command.split()
-            self.coordinator.shard.end_transaction(int(producer), committed=what == "commits")
+            self.coordinator.end_transaction(int(producer), committed=what == "commits")
         else:
             self._ask(command)
         self._note_releases()
