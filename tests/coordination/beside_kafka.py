@@ -131,7 +131,8 @@ class BesideKafka:
         ours: dict[str, list[Any]] = {}
         for record, _ in self.ours.log:
             assert isinstance(record, GroupRecord)
-            value = None if record.value is None else CONSUMER_OFFSETS.decode_value(record.key, record.value_bytes())[0]
+            encoded = record.value_bytes()
+            value = None if encoded is None else CONSUMER_OFFSETS.decode_value(record.key, encoded)[0]
             ours.setdefault(str(record.key), []).append((record.version, self._plain(value, None)))
         assert set(ours) == set(theirs)
         for key_text, written in ours.items():

@@ -20,6 +20,7 @@ from barnabas.coordination.groups import (
     decide_loaded,
     decide_offset_commit,
     decide_offset_delete,
+    decide_resigned,
     decide_sync_group,
     decide_tick,
     decide_txn_offset_commit,
@@ -57,6 +58,12 @@ START_MS = 1_700_000_000_000
 Reply = TypeVar("Reply")
 
 
+def fingerprint(shard: GroupShard) -> str:
+    """All that a shard holds."""
+    pending = {producer_id: list(offsets) for producer_id, offsets in shard.offsets.pending.items()}
+    return repr((shard.groups, list(shard.offsets.committed), pending, sorted(vars(shard.deadlines)["_at"].items())))
+
+
 class FakeTopics:
     """Topics by name, with a number of partitions each."""
 
@@ -75,7 +82,10 @@ class FakeTopics:
 
 
 class Coordinator:
-    def __init__(self, config: GroupConfig, topics: FakeTopics | None = None) -> None:
+    def __init__(self, config: GroupConfig, topics: FakeTopics | None = None, *, watched: bool = True) -> None:
+        """`watched` checks that nothing but `apply` changes the shard, which takes time."""
+        self._watched = watched
+        self._seen = ""
         self.topics = topics or FakeTopics({"orders": 3, "payments": 1})
         self.shard = GroupShard(config)
         self.log: list[tuple[GroupRecord | bool, int]] = []
@@ -91,6 +101,8 @@ class Coordinator:
 
     def take(self, outcome: Outcome[GroupRecord, Reply], producer_id: int = NO_PRODUCER_ID) -> None:
         """Appends and applies."""
+        if self._watched and self._seen:
+            assert self._seen == fingerprint(self.shard), "a decision has changed the state"
         first_offset = len(self.log)
         self.log += [(record, producer_id) for record in outcome.records]
         self.shard.apply(outcome, first_offset, producer_id)
@@ -102,10 +114,13 @@ class Coordinator:
         if outcome.waits_as is not None:
             self.waiting.add(outcome.waits_as)
         self.outcomes.append(outcome)  # type: ignore[arg-type]
+        if self._watched:
+            self._seen = fingerprint(self.shard)
 
     def end_transaction(self, producer_id: int, *, committed: bool) -> None:
         self.log.append((committed, producer_id))
         self.shard.end_transaction(producer_id, committed=committed)
+        self._seen = ""
 
     def tick(self) -> None:
         """Everything that is due."""
@@ -213,6 +228,13 @@ class Coordinator:
             answered = fetch_offsets(self.shard, asked, version, require_stable=request.require_stable)
             groups.append(merge_offset_fetch(asked, answered, refused, version, self.topics))
         return offset_fetch_response(groups, version)
+
+    def take_over(self) -> None:
+        """Another broker leads from now on: whoever waits is told, and all that is known is the log."""
+        self.take(decide_resigned(self.shard))
+        self.shard = self.replayed()
+        self._seen = ""
+        self.take(decide_loaded(self.shard, self.now_ms))
 
     def replayed(self) -> GroupShard:
         """A shard that has seen nothing but the log, as another broker's would."""

@@ -23,6 +23,7 @@ from barnabas.protocol.batches import Batch, iterate_batches
 from barnabas.protocol.codec import decode, encode
 from barnabas.protocol.control import ControlRecordType, build_end_transaction_marker
 from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.log_records import UnknownRecord
 from barnabas.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
@@ -130,14 +131,18 @@ def we_answer(coordinator: Coordinator, text: str) -> Message:
 
 
 def loaded(node: Node) -> Coordinator:
-    coordinator = Coordinator(CONFIG, node.topics)
+    coordinator = Coordinator(CONFIG, node.topics, watched=False)
     coordinator.now_ms = time.time_ns() // 1_000_000
     shard = GroupShard(CONFIG)
     for segment in sorted(node.directory.glob("*.log")):
-        replay_batches(shard, iterate_batches(segment.read_bytes()), unknown=pytest.fail)
+        replay_batches(shard, iterate_batches(segment.read_bytes()), unknown=not_expected)
     coordinator.shard = shard
     coordinator.take(decide_loaded(shard, coordinator.now_ms))
     return coordinator
+
+
+def not_expected(error: UnknownRecord) -> None:
+    raise error
 
 
 def groups_of_other_types(node: Node) -> None:
@@ -220,8 +225,14 @@ def append(node: Node, ours: Coordinator) -> None:
     for entry, producer_id in ours.log:
         if isinstance(entry, GroupRecord):
             in_transaction = producer_id >= 0
-            producer = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": 0} if in_transaction else {}
-            log.append_as_leader([Batch(build_group_batch([entry], ours.now_ms, **producer))], epoch, ours.now_ms)
+            batch = build_group_batch(
+                [entry],
+                ours.now_ms,
+                producer_id=producer_id,
+                producer_epoch=0 if in_transaction else -1,
+                base_sequence=0 if in_transaction else -1,
+            )
+            log.append_as_leader([Batch(batch)], epoch, ours.now_ms)
         else:
             kind = ControlRecordType.COMMIT if entry else ControlRecordType.ABORT
             marker = build_end_transaction_marker(

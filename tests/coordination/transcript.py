@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import fields
 from pathlib import Path
 
-from barnabas.coordination.groups import GroupConfig, GroupRecord, decide_loaded, decide_resigned
+from barnabas.coordination.groups import GroupConfig, GroupRecord
 from barnabas.protocol.errors import ErrorCode, MalformedFrame
 from barnabas.protocol.log_records import decode_versioned
 from barnabas.protocol.records.consumer_protocol import ConsumerProtocolSubscription
@@ -74,7 +74,7 @@ class Transcript:
         if command.startswith("+"):
             self.coordinator.advance(int(command))
         elif command == "restart":
-            self._restart()
+            self.coordinator.take_over()
         elif command.startswith("producer "):
             _, producer, what = command.split()
             self.coordinator.end_transaction(int(producer), committed=what == "commits")
@@ -93,12 +93,6 @@ class Transcript:
         else:
             self._who_waits[waits_as] = who
             self.lines.append(f"{who} waits")
-
-    def _restart(self) -> None:
-        coordinator = self.coordinator
-        coordinator.take(decide_resigned(coordinator.shard))
-        coordinator.shard = coordinator.replayed()
-        coordinator.take(decide_loaded(coordinator.shard, coordinator.now_ms))
 
     def _note_releases(self) -> None:
         for name, answer in sorted(self.coordinator.released.items()):
