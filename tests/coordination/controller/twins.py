@@ -84,19 +84,20 @@ class Twins:
             image.next_offset = batch.next_offset
         return image
 
-    def same(self, request: Message, version: int) -> Any:
+    def same(self, request: Message, version: int, *, for_kafka: Message | None = None) -> Any:
         """Ask both, compare, and give our answer."""
-        ours = self.decide(request, version)
+        asked = self._for_kafka(request) if for_kafka is None else for_kafka
+        ours = self.decide(decode(type(request), version, encode(request, version)), version)
         api = APIS[request.__definition__.key]
         client = self._controller if api.name in ON_THE_CONTROLLER else self._broker
         ours_on_the_wire = decode(api.response, version, encode(ours, version))
-        theirs = client.ask(self._for_kafka(request), version, api.response)
+        theirs = client.ask(asked, version, api.response)
         if api.name in READS_A_COPY:
             # A broker learns a little later what its controller wrote.
             for _ in range(1000):
                 if normal(ours_on_the_wire) == normal(theirs):
                     break
-                theirs = client.ask(self._for_kafka(request), version, api.response)
+                theirs = client.ask(asked, version, api.response)
         self._learn(ours, theirs)
         assert normal(ours_on_the_wire) == normal(theirs), f"{request} v{version}:\nours  {ours}\nKafka {theirs}"
         self.comparisons += 1
