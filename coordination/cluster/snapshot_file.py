@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from barnabas.coordination.cluster.log_batch import read_metadata_batch
@@ -153,23 +154,26 @@ def _batches(records: Iterable[MetadataRecord]) -> Iterator[list[bytes]]:
     """The records' bytes, as many to a batch as fit."""
     batch: list[bytes] = []
     size = HEADER_BYTES
-    for turn in _turns(records):
-        turn_size = sum(len(value) + _LARGEST_RECORD_OVERHEAD for value in turn)
-        if batch and size + turn_size > MAX_BATCH_BYTES:
+    for together in _turns(records):
+        together_size = _size(together)
+        if batch and size + together_size > MAX_BATCH_BYTES:
             yield batch
             batch, size = [], HEADER_BYTES
-        batch += turn
-        size += turn_size
+        batch += together
+        size += together_size
     if batch:
         yield batch
 
 
 def _turns(records: Iterable[MetadataRecord]) -> Iterator[list[bytes]]:
-    turn: list[bytes] = []
-    for record in records:
-        turn.append(encode_record(record))
-        if len(turn) == _RECORDS_A_TURN:
+    """What goes into one batch together; Kafka cannot write at all what is too much for one, here it goes singly."""
+    values = map(encode_record, records)
+    while turn := list(islice(values, _RECORDS_A_TURN)):
+        if HEADER_BYTES + _size(turn) <= MAX_BATCH_BYTES:
             yield turn
-            turn = []
-    if turn:
-        yield turn
+        else:
+            yield from ([value] for value in turn)
+
+
+def _size(values: list[bytes]) -> int:
+    return sum(len(value) + _LARGEST_RECORD_OVERHEAD for value in values)
