@@ -297,9 +297,9 @@ class _Loader:
         log = self.log
         if self.epochs_lost:
             self._read_epochs()
-        # In Kafka's order: of an emptied log the last epoch is kept, though it begins at the end then.
-        log.epochs.truncate_from_end(log.end_offset)
+        # In this order, so that opening a log twice is opening it once: the start moves an epoch's beginning.
         log.epochs.truncate_from_start(start_offset)
+        log.epochs.truncate_from_end(log.end_offset)
         if log.epochs.dirty:
             log.epochs.save(self.disk, self.directory)
 

@@ -569,11 +569,9 @@ def test_a_clean_stop_leaves_nothing_to_lose() -> None:
     assert examiner.images == 3
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(40 if THOROUGH else 6))
-def test_power_cuts_while_a_crash_is_being_recovered_from(seed: int) -> None:
+def cut_off(seed: int) -> tuple[Scenario, FaultyDisk]:
+    """The scenario somewhere in the middle, and a disk that the power cut left then."""
     scenario = Scenario(new_disk(), durable=True)
-    examiner = Examiner(scenario)
     stop_at = 60 + 97 * seed % 900
 
     def around(what: str) -> None:
@@ -585,7 +583,14 @@ def test_power_cuts_while_a_crash_is_being_recovered_from(seed: int) -> None:
     with pytest.raises(Crash):
         run(scenario, around)
     scenario.disk.before = scenario.disk.after = None
-    found = scenario.disk.crashed(random_part(seed))
+    return scenario, scenario.disk.crashed(random_part(seed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(40 if THOROUGH else 6))
+def test_power_cuts_while_a_crash_is_being_recovered_from(seed: int) -> None:
+    scenario, found = cut_off(seed)
+    examiner = Examiner(scenario)
 
     def again(kind: str, path: Path) -> None:
         what = f"recovering from seed {seed}, {kind} of {path.name}"
@@ -599,3 +604,40 @@ def test_power_cuts_while_a_crash_is_being_recovered_from(seed: int) -> None:
     boot(found)
     found.before = found.after = None
     assert examiner.images
+
+
+def cuts_while_booting(disk: FaultyDisk, seed: str, seen: set[int]) -> Iterator[tuple[str, FaultyDisk]]:
+    """What power cuts around each operation of a start would leave, each different disk once."""
+    found: list[tuple[str, FaultyDisk]] = []
+
+    def around(kind: str, path: Path) -> None:
+        what = f"{seed}, {kind} of {path.name}"
+        for image in (disk.crashed(random_part(f"{len(found)} {what}")), disk.crashed(nothing)):
+            if image.fingerprint() not in seen:
+                seen.add(image.fingerprint())
+                found.append((what, image))
+
+    disk.before = disk.after = around
+    boot(disk)
+    disk.before = disk.after = None
+    return iter(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(24 if THOROUGH else 4))
+def test_power_cuts_in_two_recoveries_one_after_the_other(seed: int) -> None:
+    scenario, found = cut_off(100 + seed)
+    examiner = Examiner(scenario)
+    seen: set[int] = set()
+    count = 0
+    for number, (what, once) in enumerate(cuts_while_booting(found, f"seed {100 + seed}", seen)):
+        if number % (3 if THOROUGH else 17):
+            continue
+        for twice, image in cuts_while_booting(once, what, seen):
+            count += 1
+            try:
+                examiner.check(image)
+            except BaseException as error:
+                error.add_note(f"{twice}, image {count}")
+                raise
+    assert count

@@ -14,13 +14,17 @@ from barnabas.protocol.batches import Batch, iterate_batches
 from barnabas.protocol.control import ControlRecordType, build_end_transaction_marker
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.record import Record, read_records
+from barnabas.storage.compaction import compact
+from barnabas.storage.compaction_swap import swap_in
 from barnabas.storage.disk import Disk
 from barnabas.storage.loading import open_log
 from barnabas.storage.log import Log
 from barnabas.storage.memory_disk import MemoryDisk
 from barnabas.storage.producer_state import AppendOrigin
+from barnabas.storage.retention import delete_due
 from barnabas.storage.topic_config import TopicConfig
 
+from .compacted import job_for, planned
 from .conftest import Place
 
 NOW = 1_000_000
@@ -54,6 +58,9 @@ def everything(log: Log) -> dict[int, bytes]:
     offset = log.start_offset
     while offset < log.end_offset:
         data = log.read(offset, 300).read()
+        if not data:
+            # Compaction has left a gap before the offset at which the log was cut off.
+            break
         for batch in iterate_batches(data):
             batch.check()
             for record in read_records(batch):
@@ -202,16 +209,6 @@ def test_deleting_records_moves_the_start(log: Log) -> None:
     assert list(everything(reopened(log))) == list(range(7, 20))
 
 
-def test_the_last_epoch_of_an_emptied_log_is_kept(log: Log) -> None:
-    """Its records were deleted, and a crash kept the new start and not the epochs."""
-    append(log, b"a", epoch=3)
-    append(log, b"b", epoch=5)
-    before = log.disk.read_file(log.directory / "leader-epoch-checkpoint")
-    log.advance_start(2)
-    log.disk.replace_file(log.directory / "leader-epoch-checkpoint", before)
-    assert [tuple(entry) for entry in reopened(log, clean=False).epochs.entries] == [(5, 2)]
-
-
 def test_times_are_found_across_segments(log: Log) -> None:
     for number in range(20):
         append(log, b"v%02d" % number * 30, timestamp=NOW + 10 * number)
@@ -280,6 +277,10 @@ def test_a_failed_write_is_refused_and_leaves_no_trace(log: Log) -> None:
     assert everything(reopened(log, clean=False)) == {0: b"a", 1: b"c"}
 
 
+def key_of(value: bytes) -> bytes:
+    return b"k%d" % (int(value.split(b":")[0]) % 5)
+
+
 class LogModel(RuleBasedStateMachine):
     """Whatever happens in whatever order, the log is the list of what was acknowledged."""
 
@@ -292,16 +293,41 @@ class LogModel(RuleBasedStateMachine):
 
     @initialize(segment_bytes=st.sampled_from([600, 900, 5_000]))
     def begin(self, segment_bytes: int) -> None:
-        self.config = TopicConfig.load({"internal.segment.bytes": str(segment_bytes), "index.interval.bytes": "100"})
+        self.config = TopicConfig.load(
+            {
+                "internal.segment.bytes": str(segment_bytes),
+                "index.interval.bytes": "100",
+                "retention.bytes": "3000",
+                "retention.ms": "-1",
+                "cleanup.policy": "compact,delete",
+            }
+        )
         self.log = open_log(self.disk, Path("/orders-0"), self.config, now_ms=NOW, clean=True)
 
     @rule(sizes=st.lists(st.integers(0, 60), min_size=1, max_size=4))
     def append(self, sizes: list[int]) -> None:
-        values = [b"%d:" % (self.count + number) + b"x" * size for number, size in enumerate(sizes)]
-        self.count += len(values)
-        first = append(self.log, *values, epoch=self.epoch)
-        assert first == self.log.end_offset - len(values)
-        self.model.update({first + number: value for number, value in enumerate(values)})
+        first = self.log.append_as_leader([self.batch(sizes)], self.epoch, NOW).first_offset
+        assert first == self.log.end_offset - len(sizes)
+        self.expect(first, len(sizes))
+
+    @rule(sizes=st.lists(st.integers(0, 60), min_size=1, max_size=4), gap=st.sampled_from([0, 0, 3]))
+    def follow(self, sizes: list[int], gap: int) -> None:
+        """What a leader sends who has compacted its log."""
+        data = bytearray(self.batch(sizes).buffer)
+        first = self.log.end_offset + gap
+        data[:8] = first.to_bytes(8, "big")
+        data[12:16] = self.epoch.to_bytes(4, "big")
+        assert self.log.append_as_follower(bytes(data), NOW) == (first, first + len(sizes) - 1, -1, False)
+        self.expect(first, len(sizes))
+
+    def batch(self, sizes: list[int]) -> Batch:
+        """Records whose keys come again and again."""
+        self.values = [b"%d:" % (self.count + number) + b"x" * size for number, size in enumerate(sizes)]
+        self.count += len(sizes)
+        return Batch(build_batch([Record(key_of(value), value, timestamp=NOW) for value in self.values]))
+
+    def expect(self, first: int, count: int) -> None:
+        self.model.update({first + number: self.values[number] for number in range(count)})
 
     @rule()
     def become_leader(self) -> None:
@@ -332,6 +358,38 @@ class LogModel(RuleBasedStateMachine):
         self.model = {at: value for at, value in self.model.items() if at >= offset}
 
     @rule()
+    def retain(self) -> None:
+        """Whole segments at the front go, and no more than are needed."""
+        start, size = self.log.start_offset, self.log.size
+        bases = [segment.base_offset for segment in self.log.segments]
+        delete_due(self.log, self.log.end_offset, NOW)
+        assert self.log.start_offset == start or self.log.start_offset in [*bases, self.log.end_offset]
+        assert self.log.size == size or self.log.size >= 3_000 or self.log.segments[0].base_offset <= start
+        self.purge()
+        self.model = {at: value for at, value in self.model.items() if at >= self.log.start_offset}
+
+    @precondition(lambda self: self.model)
+    @rule()
+    def compact(self) -> None:
+        """Of each key the last record stays."""
+        if not planned(self.log).dirty_bytes:
+            return
+        job = job_for(self.log, roll=False)
+        for cleaned in compact(job, self.disk):
+            swap_in(self.log, job, cleaned)
+        self.purge()
+        found = everything(self.log)
+        assert found.items() <= self.model.items()
+        assert {key_of(value): value for value in found.values()} == {
+            key_of(value): value for value in self.model.values()
+        }
+        self.model = found
+
+    def purge(self) -> None:
+        while self.log.removed:
+            self.log.removed.pop().remove()
+
+    @rule()
     def sync(self) -> None:
         work = self.log.unsynced()
         work.sync()
@@ -343,9 +401,11 @@ class LogModel(RuleBasedStateMachine):
             self.log.close()
         before = self.log
         self.log = reopened(self.log, clean=clean, config=self.config)
-        assert (self.log.start_offset, self.log.end_offset) == (before.start_offset, before.end_offset)
+        # Where the log was cut behind a gap, it ends before that.
+        end_offset = max(before.active.read_next_offset(), before.start_offset)
+        assert (self.log.start_offset, self.log.end_offset) == (before.start_offset, end_offset)
         # An epoch without a record left is forgotten when the log is opened, in Kafka too.
-        kept = [entry for entry in before.epochs.entries if entry.start_offset < before.end_offset]
+        kept = [entry for entry in before.epochs.entries if entry.start_offset < end_offset]
         assert self.log.epochs.entries == kept
         for segment in self.log.segments:
             segment.offset_index.check(segment.size)
@@ -357,7 +417,7 @@ class LogModel(RuleBasedStateMachine):
             assert everything(self.log) == self.model
 
 
-TestLogModel = LogModel.TestCase
+TestLogModel = pytest.mark.slow(LogModel.TestCase)
 TestLogModel.settings = settings(
     max_examples=60,
     stateful_step_count=30,
