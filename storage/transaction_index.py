@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from bisect import bisect_left
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -132,10 +133,10 @@ class TransactionIndex:
     def _opened(self) -> File | None:
         """The file, unless there is none. Only the first call asks the disk."""
         if self._file is None and not self._known_missing:
-            try:
-                self._file = self._disk.open(self.path, create=False)
-            except FileNotFoundError:
-                self._known_missing = True
+            if self._disk.exists(self.path):
+                with suppress(FileNotFoundError):
+                    self._file = self._disk.open(self.path, create=False)
+            self._known_missing = self._file is None
         return self._file
 
     def _entries_from(self, number: int) -> Iterator[AbortedTransaction]:
