@@ -8,7 +8,7 @@ should be in them, and then loads:
     directories.set_aside_strays(assigned_directory, unique_names)
     plan = directories.plan_loading()
     for piece in plan.pieces: directories.load(piece, config, now_ms)       # in any order, by any thread
-    replica_moves.promote_abandoned(directories, assigned_directory, unique_names)
+    replica_moves.promote_abandoned(directories, assigned_directory, unique_names, now_ms)
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class LogDirectories:
     # Failing
 
     def take_offline(self, path: Path, why: str) -> list[TopicPartition]:
-        """One that has failed, until the next start. The partitions that went with it; copies are given up with it too.
+        """Until the next start: the disk has failed. What partitions are gone with it; copies in it are gone too.
 
         Its lock stays ours, for its files may still be open."""
         if path in self.offline:
@@ -173,7 +173,7 @@ class LogDirectories:
         return plan_loading(self.online)
 
     def load(self, piece: Piece, config: TopicConfig, now_ms: int) -> Log | None:
-        """None if its directory is offline, or goes offline with this."""
+        """None if it cannot be had now: mostly its directory is offline, or goes offline with this."""
         directory = self.by_path(piece.directory)
         if directory is not None:
             waiting = directory.waiting_futures if piece.future else directory.waiting
@@ -227,9 +227,12 @@ class LogDirectories:
         is_new: bool,
         directory_id: Uuid | None = None,
     ) -> Replica:
-        """A new log: where it is preferred, where the metadata assigns it (a reserved id leaves the choice), or in the
-        directory with the fewest. One that is not new to the cluster may lie in a directory that is offline, and is not
-        created beside it."""
+        """The log of the partition, or a new one: where it is preferred, where the metadata assigns it (a reserved id
+        leaves the choice), or in the directory with the fewest. One that is not new to the cluster may lie in a
+        directory that is offline, and is not created beside it."""
+        there = self._find_for(partition, topic_id)
+        if there is not None:
+            return there
         if not is_new and self.offline:
             raise KafkaError(
                 ErrorCode.KAFKA_STORAGE_ERROR,
@@ -250,6 +253,20 @@ class LogDirectories:
         if not self.online:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{partition}: every log directory is offline")
         raise refusal
+
+    def _find_for(self, partition: TopicPartition, topic_id: Uuid) -> Replica | None:
+        found = self.find(partition)
+        if found is None:
+            for directory in self.online:
+                if partition in directory.waiting:
+                    raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{directory.waiting[partition]} is not loaded")
+            return None
+        known = found.directory.topic_ids.get(partition)
+        if known != topic_id:
+            raise KafkaError(
+                ErrorCode.INCONSISTENT_TOPIC_ID, f"{found.log.directory} is of topic id {known}, and not {topic_id}"
+            )
+        return found
 
     # Ending
 

@@ -1,10 +1,7 @@
 """One of a node's log directories: whose it is, which partitions' logs lie in it, and how it is left behind.
 
     path/meta.properties, .lock, .kafka_cleanshutdown, the four offset checkpoints
-    path/TOPIC-N/                       a partition
-    path/TOPIC-N.<unique>-delete/       one that is being deleted
-    path/TOPIC-N.<unique>-stray/        one that nobody wants and nobody told us to delete
-    path/TOPIC-N.<unique>-future/       one that is being copied from another directory of the node
+    path/TOPIC-N/           a partition, and what else directory_names.py knows
 
 Opening takes the lock, reads what is there, and changes nothing. `load` then opens one log and touches nothing else, so
 that whoever has threads may load many at once.
@@ -12,8 +9,8 @@ that whoever has threads may load many at once.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +27,15 @@ from barnabas.storage.checkpoints import (
 )
 from barnabas.storage.compaction_checkpoint import CleanerCheckpoint
 from barnabas.storage.directory_errors import UnknownDirectory
+from barnabas.storage.directory_names import (
+    LOCK,
+    METADATA_TOPIC,
+    NOBODYS,
+    TopicPartition,
+    is_worker_lock,
+    marked_name,
+    parse_directory,
+)
 from barnabas.storage.disk import Disk, Lock
 from barnabas.storage.loading import open_log
 from barnabas.storage.log import Log
@@ -50,30 +56,7 @@ __all__ = [
     "TopicPartition",
     "UnknownDirectory",
     "parse_directory",
-    "worker_lock",
 ]
-
-LOCK = ".lock"
-METADATA_TOPIC = "__cluster_metadata"
-"""Its log belongs to the controller and is opened by it, not with the others."""
-
-LONGEST_NAME = 255
-HIGHEST_PARTITION = 2**31 - 1
-
-_PARTITION = re.compile(r"(?P<topic>.+)-(?P<partition>[0-9]+)")
-_MARKED = re.compile(r"(?P<name>.+)\.(?P<unique>[^.]+)-(?P<mark>delete|future|stray)")
-_WORKER_LOCK = re.compile(r"\.recovery-.+\.lock")
-
-_NO_PARTITIONS = ("lost+found", "remote-log-index-cache")
-"""Directories that are nobody's log: the file system's own, and the one that Kafka keeps for remote storage."""
-
-
-class TopicPartition(NamedTuple):
-    topic: str
-    partition: int
-
-    def __str__(self) -> str:
-        return f"{self.topic}-{self.partition}"
 
 
 class LogPlace(NamedTuple):
@@ -83,23 +66,6 @@ class LogPlace(NamedTuple):
     recovery_point: int | None
     """Below it nothing need be read; None for a log that was closed cleanly."""
     start_offset: int
-
-
-def parse_directory(path: Path) -> tuple[TopicPartition, str]:
-    """The partition, and "delete", "future", "stray", or nothing."""
-    marked = _MARKED.fullmatch(path.name)
-    found = _PARTITION.fullmatch(marked["name"] if marked else path.name)
-    if found is None or int(found["partition"]) > HIGHEST_PARTITION:
-        raise UnknownDirectory(
-            f"{path} is no partition's directory: only Kafka's own data may lie in a log directory; move it elsewhere."
-        )
-    return TopicPartition(found["topic"], int(found["partition"])), marked["mark"] if marked else ""
-
-
-def worker_lock(name: str) -> str:
-    """The file that a process locks which recovers logs for us. If we are killed it may live on for a while, and until
-    it ends nobody else may touch what it is cutting."""
-    return f".recovery-{name}.lock"
 
 
 class LogDirectory:
@@ -145,7 +111,7 @@ class LogDirectory:
     def _read(self, holder: str) -> None:
         disk, path = self.disk, self.path
         for name in disk.names(path):
-            if _WORKER_LOCK.fullmatch(name):
+            if is_worker_lock(name):
                 disk.lock(path / name, holder).release()
                 disk.remove(path / name)
         self.meta: MetaProperties | None = read_meta_properties(disk, path)
@@ -168,7 +134,7 @@ class LogDirectory:
     def _look_around(self) -> None:
         for name in self.disk.names(self.path):
             path = self.path / name
-            if name in _NO_PARTITIONS or not self.disk.is_directory(path):
+            if name in NOBODYS or not self.disk.is_directory(path):
                 continue
             partition, mark = parse_directory(path)
             if mark == "delete":
@@ -261,7 +227,7 @@ class LogDirectory:
     def forget_logs(self) -> None:
         """The disk has failed: what lies on it is not to be found any more. Whoever still sends a part of a log holds
         its file; the directory stays locked, since we may have it open."""
-        for some in (self.logs, self.futures, self.waiting, self.waiting_futures):
+        for some in (self.logs, self.futures, self.waiting, self.waiting_futures, self.topic_ids):
             some.clear()
 
     # Partitions
@@ -310,14 +276,30 @@ class LogDirectory:
         self, partition: TopicPartition, topic_id: Uuid, config: TopicConfig, now_ms: int, *, future_unique: str = ""
     ) -> Log:
         """A new and empty log, or with a unique name, a copy to be. Its topic's id is safe before any record of it."""
+        known = (self.futures, self.waiting_futures) if future_unique else (self.logs, self.waiting)
+        assert not any(partition in some for some in known), f"{partition} is in {self.path} already"
         self.begin()
         if partition in self._checkpointed:
             self.write_recovery_points()
-        path = self.path / (f"{partition}.{future_unique}-future" if future_unique else str(partition))
+        path = self.path / (marked_name(partition, future_unique, "future") if future_unique else str(partition))
+        is_ours = not self.disk.exists(path)
+        try:
+            log = self._create(path, topic_id, config, now_ms)
+        except OSError:
+            # A full disk may have room in a moment, and the partition another log by then: this would be a second one.
+            if is_ours:
+                with suppress(OSError):
+                    self.disk.remove_tree(path)
+            raise
+        (self.futures if future_unique else self.logs)[partition] = log
+        self.topic_ids[partition] = topic_id
+        return log
+
+    def _create(self, path: Path, topic_id: Uuid, config: TopicConfig, now_ms: int) -> Log:
         self.disk.make_directory(path)
         write_partition_metadata(self.disk, path, topic_id)
         self.disk.sync_directory(self.path)
-        log = open_log(
+        return open_log(
             self.disk,
             path,
             config,
@@ -326,9 +308,6 @@ class LogDirectory:
             producer_expiration_ms=self.producer_expiration_ms,
             report=self.report,
         )
-        (self.futures if future_unique else self.logs)[partition] = log
-        self.topic_ids[partition] = topic_id
-        return log
 
     def delete(self, partition: TopicPartition, unique: str, *, future: bool = False) -> Path:
         """Take a log away under another name, at once; `disk.remove_tree` of what is returned takes its time."""
@@ -346,8 +325,7 @@ class LogDirectory:
         self.begin()
         waiting, loaded = (self.waiting_futures, self.futures) if future else (self.waiting, self.logs)
         path = waiting[partition] if partition in waiting else loaded[partition].directory
-        ending = f"-{partition.partition}.{unique}-{mark}"
-        marked = self.path / (partition.topic[: LONGEST_NAME - len(ending)] + ending)
+        marked = self.path / marked_name(partition, unique, mark)
         self.disk.rename(path, marked)
         waiting.pop(partition, None)
         loaded.pop(partition, None)

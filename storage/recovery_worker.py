@@ -23,9 +23,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from barnabas.storage.directory_names import worker_lock
 from barnabas.storage.disk import Disk, Lock, SystemDisk
 from barnabas.storage.loading import open_log
-from barnabas.storage.log_directory import worker_lock
 from barnabas.storage.topic_config import TopicConfig
 
 __all__ = ["RecoveredPartition", "RecoveryFailed", "RecoveryJob", "Said", "parse_answer", "recover_partition"]

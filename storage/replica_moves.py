@@ -16,13 +16,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.storage.directory_names import TopicPartition, fits_as_future
 from barnabas.storage.log import Log
 from barnabas.storage.log_directories import AssignedDirectory, LogDirectories, Replica
-from barnabas.storage.log_directory import LONGEST_NAME, LogDirectory, TopicPartition
-from barnabas.storage.replica_copies import is_caught_up, relocate
+from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.replica_copies import copy_some, is_caught_up, relocate
 from barnabas.storage.topic_config import TopicConfig
 
 __all__ = ["Moved", "abort_move", "begin_move", "finish_move", "promote_abandoned"]
+
+COPY_BYTES = 1 << 20
 
 
 class Moved(NamedTuple):
@@ -52,13 +55,13 @@ def begin_move(
             ErrorCode.KAFKA_STORAGE_ERROR,
             f"{partition} is not copied, since there may be a copy in {', '.join(map(str, directories.offline))}",
         )
+    topic_id = current.directory.topic_ids[partition]
     with directories.watching(target):
-        topic_id = current.directory.topic_ids[partition]
         return Replica(target.create(partition, topic_id, config, now_ms, future_unique=unique), target)
 
 
 def _target(directories: LogDirectories, partition: TopicPartition, path: Path, unique: str) -> LogDirectory:
-    if len(f"{partition}.{unique}-future") > LONGEST_NAME:
+    if not fits_as_future(partition, unique):
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{partition.topic} is too long a name to be moved")
     target = directories.by_path(path)
     if target is None:
@@ -95,14 +98,12 @@ def finish_move(directories: LogDirectories, partition: TopicPartition, unique: 
             work = future.log.unsynced()
             work.sync()
             future.log.synced(work)
-        _promote(partition, future)
+        _promote(partition, future, current.directory)
     with directories.watching(current.directory):
-        garbage = current.directory.delete(partition, unique)
-        current.directory.write_recovery_points()
-    return Moved(future.log, garbage)
+        return Moved(future.log, _discard(partition, current.directory, unique))
 
 
-def _promote(partition: TopicPartition, future: Replica) -> None:
+def _promote(partition: TopicPartition, future: Replica, previous: LogDirectory | None) -> None:
     log, directory = future
     path = directory.path / str(partition)
     directory.disk.rename(log.directory, path)
@@ -110,25 +111,36 @@ def _promote(partition: TopicPartition, future: Replica) -> None:
     del directory.futures[partition]
     directory.logs[partition] = log
     directory.disk.sync_directory(directory.path)
+    compacted = previous.compacted.offset(*partition) if previous is not None else None
+    if compacted is not None:
+        directory.compacted.set(*partition, compacted)
+
+
+def _discard(partition: TopicPartition, directory: LogDirectory, unique: str) -> Path:
+    garbage = directory.delete(partition, unique)
+    directory.write_recovery_points()
+    directory.compacted.keep_only({*directory.logs, *directory.futures, *directory.waiting})
+    return garbage
 
 
 def promote_abandoned(
-    directories: LogDirectories, assigned: AssignedDirectory, unique_names: Iterator[str]
+    directories: LogDirectories, assigned: AssignedDirectory, unique_names: Iterator[str], now_ms: int
 ) -> list[Moved]:
     """After loading: a copy that lies where the metadata has the partition had caught up when the node was killed, or a
-    disk failed, before it was put in place."""
+    disk failed, before it was put in place. What the log has got since is copied first, where it is still there."""
     done = []
     for directory in list(directories.online):
         for partition, log in list(directory.futures.items()):
-            meta = directory.meta
-            if meta is None or assigned(directory.topic_ids[partition], partition.partition) != meta.directory_id:
+            topic_id, meta = directory.topic_ids.get(partition), directory.meta
+            if meta is None or topic_id is None or assigned(topic_id, partition.partition) != meta.directory_id:
                 continue
             current = directories.find(partition)
             with directories.surviving(directory):
-                _promote(partition, Replica(log, directory))
+                while current is not None and not is_caught_up(current.log, log):
+                    copy_some(current.log, log, COPY_BYTES, now_ms)
+                _promote(partition, Replica(log, directory), current.directory if current else None)
                 directories.report(f"{log.directory}: the copy that had caught up before the last stop is the log now")
             if current is not None and current.directory is not directory and partition in directory.logs:
                 with directories.surviving(current.directory):
-                    done.append(Moved(log, current.directory.delete(partition, next(unique_names))))
-                    current.directory.write_recovery_points()
+                    done.append(Moved(log, _discard(partition, current.directory, next(unique_names))))
     return done

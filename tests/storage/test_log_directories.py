@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
+from collections import Counter
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -20,11 +22,13 @@ from barnabas.storage.log_directories import LogDirectories
 from barnabas.storage.log_directory import LogPlace, TopicPartition
 from barnabas.storage.memory_disk import MemoryDisk
 from barnabas.storage.meta_properties import DIRECTORY_LOST, DIRECTORY_UNASSIGNED
+from barnabas.storage.topic_config import TopicConfig
 
 from .conftest import Place
+from .damaged_bytes import damaged
 from .faulty_disk import FaultyDisk
 from .test_log import CONFIG, NOW, append, everything
-from .test_opening import opened, put, small_disk  # noqa: F401 - a fixture
+from .test_opening import opened, put, small_disk, tree  # noqa: F401 - a fixture
 
 A, B, C = Path("/a"), Path("/b"), Path("/c")
 TOPIC_ID, OTHER_ID = Uuid(range(16)), Uuid(range(1, 17))
@@ -116,6 +120,48 @@ def test_no_new_log_beside_one_that_may_lie_in_a_directory_that_is_offline() -> 
     assert create(directories, ORDERS) == [A]
 
 
+def test_a_log_is_created_once() -> None:
+    disk = MemoryDisk()
+    directories = opened(disk, A, B)
+    create(directories, ORDERS)
+    first = directories.find(ORDERS)
+    assert directories.create(ORDERS, TOPIC_ID, CONFIG, NOW, is_new=True) == first
+    with pytest.raises(KafkaError, match="is of topic id") as refused:
+        create(directories, ORDERS, topic_id=OTHER_ID)
+    assert refused.value.code is ErrorCode.INCONSISTENT_TOPIC_ID
+    directories.close({})
+    again = opened(disk, A, B)
+    with pytest.raises(KafkaError, match="/a/orders-0 is not loaded"):
+        create(again, ORDERS)
+
+
+def test_a_full_disk_leaves_no_half_of_a_log_beside_the_one_elsewhere() -> None:
+    """At each operation that creating takes."""
+    for operations in range(1, 20):
+        disk = FaultyDisk()
+        directories = opened(disk, A, B)
+        left = [operations]
+
+        def full(_kind: str, path: Path, left: list[int] = left) -> None:
+            if A in path.parents:
+                left[0] -= 1
+                if left[0] == 0:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+        disk.before = full
+        (path,) = create(directories, ORDERS)
+        disk.before = None
+        assert not directories.offline
+        directories.close({})
+        again = opened(disk, A, B)
+        assert again.set_aside_strays(everywhere, unique_names()) == []
+        assert list(load_all(again)) == [ORDERS]
+        if path == A:
+            break
+        assert not disk.exists(A / "orders-0")
+    assert operations > 5
+
+
 # One directory fails
 
 
@@ -194,6 +240,36 @@ def test_a_full_disk_is_no_end_in_reality_either(tmp_path: Path, small_disk: Pat
     filling.unlink()
     append(found.log, b"b")
     directories.close({})
+
+
+def test_an_error_of_a_real_disk(tmp_path: Path) -> None:
+    """The system refuses what makes a file larger than this process may have them."""
+    directories = opened(SystemDisk(), tmp_path / "a", tmp_path / "b")
+    large = TopicConfig.load({"segment.bytes": "1048576"})
+    for partition in (ORDERS, CLICKS):
+        directories.create(partition, TOPIC_ID, large, NOW, is_new=True)
+    orders, clicks = directories.find(ORDERS), directories.find(CLICKS)
+    assert orders is not None
+    assert clicks is not None
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, hard))
+    written = 0
+    try:
+        with pytest.raises(KafkaError, match="File too large"), directories.watching(clicks.directory):
+            while written < 100:
+                append(clicks.log, bytes(1_000))
+                written += 1
+        append(orders.log, b"a")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert 40 < written < 100
+    assert directories.offline == {tmp_path / "b": f"{tmp_path / 'b'} cannot be used: File too large."}
+    directories.close({})
+    again = opened(SystemDisk(), tmp_path / "a", tmp_path / "b")
+    found = load_all(again)
+    assert found[ORDERS] == {0: b"a"}
+    assert len(found[CLICKS]) == written
+    again.abandon()
 
 
 def test_a_failing_metadata_directory_ends_the_node() -> None:
@@ -310,6 +386,56 @@ def test_a_topic_id_that_cannot_be_read(content: bytes, strays_first: bool) -> N
     assert list(load_all(directories)) == [ORDERS]
     assert "/b/clicks-0/partition.metadata, line 1" in directories.offline[B] or b"0\n" in content
     assert "write its two lines again" in directories.offline[B]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "meta.properties",
+        "recovery-point-offset-checkpoint",
+        "log-start-offset-checkpoint",
+        "replication-offset-checkpoint",
+        "cleaner-offset-checkpoint",
+        ".kafka_cleanshutdown",
+        "clicks-0/partition.metadata",
+        "clicks-0/leader-epoch-checkpoint",
+    ],
+)
+def test_any_damage_to_a_small_file_has_an_outcome(name: str) -> None:
+    """Refused, offline or tolerated, and never an error that nobody has thought of. The other directory is there."""
+    disk = MemoryDisk()
+    first = opened(disk, A, B)
+    create(first, ORDERS, CLICKS)
+    for partition in (ORDERS, CLICKS):
+        found = first.find(partition)
+        assert found is not None
+        for number in range(3):
+            append(found.log, b"%d" % number, epoch=number)
+        found.log.advance_start(1)
+    first.close({ORDERS: 3, CLICKS: 3}, broker_epoch=7)
+    put(disk, B / "cleaner-offset-checkpoint", b"0\n1\nclicks 0 1\n")
+    whole = {path: data for path, data in tree(disk).items() if B in path.parents}
+    outcomes = Counter[str]()
+    for content in damaged(whole[B / name], (0x01, 0x10, 0x80)):
+        disk.remove_tree(B)
+        for path, data in whole.items():
+            put(disk, path, data)
+        put(disk, B / name, content)
+        try:
+            directories = opened(disk, A, B)
+        except UnusableDirectories as refused:
+            outcomes["refused"] += 1
+            assert name == "meta.properties"
+            assert all("/b/" in problem for problem in refused.problems)
+            continue
+        directories.set_aside_strays(everywhere, unique_names())
+        found_here = load_all(directories)
+        assert found_here[ORDERS] == {1: b"1", 2: b"2"}
+        outcomes["offline" if directories.offline else "tolerated"] += 1
+        assert directories.offline or found_here[CLICKS].items() >= {1: b"1", 2: b"2"}.items() or "start" in name
+        directories.close({ORDERS: 3, CLICKS: 3})
+    assert outcomes["tolerated"]
+    assert outcomes["offline"] or name in (".kafka_cleanshutdown", "clicks-0/leader-epoch-checkpoint")
 
 
 # Checkpoints and the end

@@ -234,7 +234,7 @@ def test_a_copy_goes_on_after_a_restart() -> None:
     assert again.set_aside_strays(everywhere, unique_names()) == []
     assert len(again.plan_loading().pieces) == 2
     load_all(again)
-    assert promote_abandoned(again, everywhere, unique_names()) == []
+    assert promote_abandoned(again, everywhere, unique_names(), NOW) == []
     found, copy = again.find(ORDERS), again.find(ORDERS, future=True)
     assert found is not None
     assert copy is not None
@@ -257,6 +257,57 @@ def test_a_copy_of_a_topic_that_is_gone_is_a_stray() -> None:
     aside = again.set_aside_strays(lambda _topic, _partition: None, unique_names())
     assert [path.parent for path in aside] == [A, B]
     assert again.plan_loading().pieces == []
+
+
+def test_what_a_log_got_after_its_copy_was_promised_its_place_is_not_lost() -> None:
+    """Kafka would put the copy in place as it is."""
+    disk = MemoryDisk()
+    directories, current = started(disk, A, B)
+    append(current, b"a")
+    copy_all(current, move(directories, B))
+    append(current, b"b")
+    directories.abandon()  # killed, after the controller had been told
+    again = opened(disk, A, B)
+    load_all(again)
+    (promoted,) = promote_abandoned(again, lambda *_: directory_id(again, B), unique_names(), NOW)
+    assert promoted.garbage.parent == A
+    assert everything(promoted.log) == {0: b"a", 1: b"b"}
+    found = again.find(ORDERS)
+    assert found is not None
+    assert (found.log, found.directory.path) == (promoted.log, B)
+
+
+def test_a_copy_whose_log_is_on_a_disk_that_failed_is_put_in_place() -> None:
+    disk = MemoryDisk()
+    directories, current = started(disk, C, A, B)
+    append(current, b"a")
+    copy_all(current, move(directories, B))
+    directories.close({})
+    again = opened(disk, C, A, B, metadata=A)
+    again.take_offline(C, "C is gone.")
+    load_all(again)
+    assert promote_abandoned(again, lambda *_: directory_id(again, B), unique_names(), NOW) == []
+    found = again.find(ORDERS)
+    assert found is not None
+    assert everything(found.log) == {0: b"a"}
+    assert found.log.directory == B / "orders-0"
+
+
+def test_up_to_where_a_log_has_been_compacted_moves_along() -> None:
+    disk = MemoryDisk()
+    directories, current = started(disk, A, B)
+    clicks = TopicPartition("clicks", 0)
+    directories.online[0].create(clicks, TOPIC_ID, CONFIG, NOW)
+    for number in range(20):
+        append(current, b"%d" % number)
+    directories.online[0].compacted.set(*ORDERS, 12)
+    directories.online[0].compacted.set(*clicks, 3)
+    copy_all(current, move(directories, B))
+    assert finish_move(directories, ORDERS, "0a1b") is not None
+    assert disk.read_file(A / "cleaner-offset-checkpoint") == b"0\n1\nclicks 0 3\n"
+    assert disk.read_file(B / "cleaner-offset-checkpoint") == b"0\n1\norders 0 12\n"
+    # And a log of that name would not begin where another one had been synced.
+    assert disk.read_file(A / "recovery-point-offset-checkpoint") == b"0\n1\nclicks 0 0\n"
 
 
 def test_two_copies_of_one_partition_are_refused() -> None:
@@ -350,7 +401,7 @@ def test_a_node_that_is_killed_while_the_copy_takes_over(assigned_to_copy: bool)
             seen.add("twice")
             continue
         assert load_all(again)[ORDERS] == expected
-        promoted = promote_abandoned(again, assigned, unique_names())
+        promoted = promote_abandoned(again, assigned, unique_names(), NOW)
         found = again.find(ORDERS)
         assert found is not None
         assert everything(found.log) == expected
