@@ -211,7 +211,8 @@ class Node:
         journal.replay(controller.image)
         journal.replay(self.image)
         journal.begin_epoch(now_ms)
-        controller.activate(now_ms)
+        # Whoever had this node's id before is gone: we hold its directories.
+        controller.activate(now_ms, gone={self.node_id})
         self.journal = journal
         self.controller = ControllerService(
             controller,
@@ -274,7 +275,9 @@ class Node:
             listener.close()
         for partition in self.partitions:
             partition.resign()
-        await self._heartbeat(want_shut_down=True)
+        # First it gives up what it leads, then it goes.
+        while not await self._heartbeat(want_shut_down=True):
+            pass
         await trio.to_thread.run_sync(self.directories.close, self.partitions.high_watermarks(), self.broker_epoch)
         self.journal.close()
 

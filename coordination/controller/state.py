@@ -9,6 +9,7 @@ A controller that is elected anew begins with the image at the end of the log an
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -70,10 +71,11 @@ class Controller:
     """Of the whole log, what is not committed yet included."""
     sessions: dict[int, BrokerSession] = field(default_factory=dict)
 
-    def activate(self, now_ms: int) -> None:
-        """This node has become the active controller: whoever is unfenced has a session's time to be heard of."""
+    def activate(self, now_ms: int, *, gone: Container[int] = ()) -> None:
+        """This node has become the active controller: whoever is unfenced has a session's time to be heard of, but for
+        those that are known to be `gone`, such as the last run of a broker that shares this process."""
         self.sessions = {
-            broker.id: BrokerSession(broker.epoch, None if broker.fenced else now_ms)
+            broker.id: BrokerSession(broker.epoch, None if broker.fenced or broker.id in gone else now_ms)
             for broker in self.image.brokers.values()
         }
 

@@ -162,7 +162,8 @@ class Twins:
         }
 
     def _for_kafka(self, request: Message) -> Message:
-        return translated(request, self.kafka_ids, self.kafka_epochs)
+        message: Message = translated(request, self.kafka_ids, self.kafka_epochs)
+        return message
 
 
 def fresh_ids() -> Iterator[Uuid]:
