@@ -13,7 +13,8 @@ steps of `barnabas.coordination.outcome`:
 - Where `reply` is None the request waits under `waits_as`, until a later outcome's `release` has its answer. One that
   waits there already is from a connection that its client has given up, and gets no answer, as in Kafka.
 - If the append fails nothing has happened: the request is answered by `refusal`, which turns the log's errors into
-  those that clients of a coordinator understand; a tick is asked again later.
+  those that clients of a coordinator understand. For a SyncGroup `decide_sync_failed` has the answer, and those for the
+  others who wait for the leader's; a tick is asked again later.
 - Reads (`describe_group`, `list_groups`, `fetch_offsets`) answer at once, and wait for the log as well.
 - When leadership ends, `decide_resigned` has the answers for those who wait, and the shard is dropped.
 
@@ -27,6 +28,7 @@ from barnabas.coordination.groups.administration import (
     describe_group,
     list_groups,
 )
+from barnabas.coordination.groups.append_errors import error_of_append
 from barnabas.coordination.groups.clock import decide_loaded, decide_resigned, decide_tick
 from barnabas.coordination.groups.config import GroupConfig
 from barnabas.coordination.groups.expiry import decide_topics_deleted
@@ -38,9 +40,9 @@ from barnabas.coordination.groups.log import build_group_batch, replay_batches
 from barnabas.coordination.groups.offset_commit import decide_offset_commit, decide_txn_offset_commit
 from barnabas.coordination.groups.offset_fetch import fetch_offsets, offset_fetch_response, requested_groups
 from barnabas.coordination.groups.records import GroupRecord
-from barnabas.coordination.groups.refusals import error_of_append, refusal
+from barnabas.coordination.groups.refusals import refusal
 from barnabas.coordination.groups.shard import GroupShard
-from barnabas.coordination.groups.sync import decide_sync_group
+from barnabas.coordination.groups.sync import decide_sync_failed, decide_sync_group
 
 __all__ = [
     "GroupConfig",
@@ -55,6 +57,7 @@ __all__ = [
     "decide_offset_commit",
     "decide_offset_delete",
     "decide_resigned",
+    "decide_sync_failed",
     "decide_sync_group",
     "decide_tick",
     "decide_topics_deleted",

@@ -31,11 +31,11 @@ RECORDS_A_LOOK = 1_000
 def expire(decision: Decision) -> None:
     """One look, and when the next one is due."""
     for group in decision.shard.groups.values():
+        if isinstance(group, ClassicGroup):
+            _expire_group(decision, group)
         if len(decision.records) >= RECORDS_A_LOOK:
             decision.set_deadline(EXPIRY, 0)
             return
-        if isinstance(group, ClassicGroup):
-            _expire_group(decision, group)
     decision.set_deadline(EXPIRY, decision.config.offsets_retention_check_interval_ms)
 
 
@@ -51,6 +51,8 @@ def _expire_group(decision: Decision, group: ClassicGroup) -> None:
             kept = True
             continue
         for index, offset in partitions.items():
+            if len(decision.records) >= RECORDS_A_LOOK:
+                return
             assert retention_begins is not None
             pending = store.is_pending(group.group_id, topic, index)
             if not pending and _has_expired(decision, offset, retention_begins(offset)):

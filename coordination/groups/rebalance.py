@@ -35,6 +35,7 @@ __all__ = [
     "release_sync",
     "remove_and_rebalance",
     "remove_member",
+    "reset_assignments",
     "set_assignments",
 ]
 
@@ -113,7 +114,7 @@ def set_assignments(decision: Decision, group: ClassicGroup, assignments: dict[s
     group.move_to(GroupState.STABLE, decision.now_ms)
 
 
-def _reset_assignments(decision: Decision, group: ClassicGroup, error: ErrorCode) -> None:
+def reset_assignments(decision: Decision, group: ClassicGroup, error: ErrorCode) -> None:
     group.set_assignments({})
     for member in list(group.members.values()):
         release_sync(decision, group, member, SyncGroupResponse(error_code=error))
@@ -124,7 +125,7 @@ def _reset_assignments(decision: Decision, group: ClassicGroup, error: ErrorCode
 
 def prepare_rebalance(decision: Decision, group: ClassicGroup, reason: str) -> None:
     if group.state is GroupState.COMPLETING_REBALANCE:
-        _reset_assignments(decision, group, ErrorCode.REBALANCE_IN_PROGRESS)
+        reset_assignments(decision, group, ErrorCode.REBALANCE_IN_PROGRESS)
     group.pending_sync.clear()
     decision.cancel_deadline(sync_deadline(group.group_id))
     group.rebalance_reason = reason

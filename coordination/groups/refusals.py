@@ -6,6 +6,7 @@ still being loaded, an append that failed.
 
 from __future__ import annotations
 
+from barnabas.coordination.groups.append_errors import error_of_append
 from barnabas.coordination.groups.leave import leaving_members
 from barnabas.coordination.groups.offset_fetch import group_error, offset_fetch_response, requested_groups
 from barnabas.coordination.groups.rebalance import join_response
@@ -42,34 +43,16 @@ from barnabas.protocol.messages.txn_offset_commit import (
 from barnabas.protocol.schema import Message
 
 __all__ = [
-    "error_of_append",
     "refusal",
     "refusal_of_offset_commit",
     "refusal_of_txn_offset_commit",
 ]
 
-_AS_ANSWERED = {
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
-    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
-    ErrorCode.INVALID_FETCH_SIZE: ErrorCode.UNKNOWN_SERVER_ERROR,
-    ErrorCode.NETWORK_EXCEPTION: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-}
 _NO_COORDINATOR = (
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     ErrorCode.NOT_ENOUGH_REPLICAS,
     ErrorCode.REQUEST_TIMED_OUT,
 )
-
-
-def error_of_append(error: ErrorCode) -> ErrorCode:
-    """What clients are told when the log refuses or does not commit: they know nothing of __consumer_offsets, and take
-    its errors for those of their own topics."""
-    return _AS_ANSWERED.get(error, error)
 
 
 def refusal(request: Message, version: int, error: ErrorCode) -> Message:

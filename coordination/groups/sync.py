@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from barnabas.coordination.groups.append_errors import error_of_append
 from barnabas.coordination.groups.classic_group import ClassicGroup, GroupState
 from barnabas.coordination.groups.deadlines import sync_deadline
 from barnabas.coordination.groups.decision import Decision, sync_name
-from barnabas.coordination.groups.rebalance import set_assignments
+from barnabas.coordination.groups.rebalance import prepare_rebalance, reset_assignments, set_assignments
 from barnabas.coordination.groups.records import GroupRecord
 from barnabas.coordination.groups.shard import GroupShard
 from barnabas.coordination.outcome import Outcome
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
-__all__ = ["decide_sync_group"]
+__all__ = ["decide_sync_failed", "decide_sync_group"]
 
 _PROTOCOL_MANDATORY_FROM = 5
 
@@ -52,6 +53,21 @@ def decide_sync_group(
     if not waited:
         del decision.release[name]
     return decision.outcome(answer)
+
+
+def decide_sync_failed(
+    shard: GroupShard, request: SyncGroupRequest, error: ErrorCode, now_ms: int
+) -> Outcome[GroupRecord, SyncGroupResponse]:
+    """After the append of a leader's SyncGroup has failed with this error: all who wait for the assignment are told so
+    too, and the group has to find together again. Nothing of this is in the log."""
+    decision = Decision(shard, now_ms)
+    code = error_of_append(error)
+    found = shard.classic(request.group_id)
+    if found is not None and found.state is GroupState.COMPLETING_REBALANCE:
+        group = decision.change(found)
+        reset_assignments(decision, group, code)
+        prepare_rebalance(decision, group, f"the assignment could not be written: {code.name}")
+    return decision.outcome(SyncGroupResponse(error_code=code))
 
 
 def _group_to_sync(shard: GroupShard, request: SyncGroupRequest, version: int) -> ClassicGroup:

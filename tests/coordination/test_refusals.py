@@ -7,6 +7,7 @@ import pytest
 from barnabas.coordination.groups import (
     GroupConfig,
     decide_join_group,
+    decide_sync_failed,
     decide_sync_group,
     error_of_append,
     refusal,
@@ -147,3 +148,24 @@ def test_what_is_not_appended_has_not_happened() -> None:
     assert fingerprint(shard) == before
     answer, _ = coordinator.ask(sync, 3)
     assert show(answer) == "SyncGroupResponse(protocol_type='consumer', protocol_name='range')"
+
+
+def test_all_who_wait_for_an_assignment_that_cannot_be_written_are_told() -> None:
+    coordinator = Coordinator(GroupConfig(initial_rebalance_delay_ms=0))
+    for who, text in (
+        ("anna", "JoinGroup.3 group=g"),
+        ("bert", "JoinGroup.3 group=g"),
+        ("anna", "JoinGroup.3 group=g member=anna-1"),
+        ("bert", "SyncGroup.3 group=g generation=2 member=bert-1"),
+    ):
+        coordinator.ask(*parse_request(text, TOPICS.id_of), client_id=who)
+    coordinator.released.clear()
+    sync = SyncGroupRequest(group_id="g", generation_id=2, member_id="anna-1")
+    outcome = decide_sync_failed(coordinator.shard, sync, ErrorCode.NOT_ENOUGH_REPLICAS, coordinator.now_ms)
+    assert outcome.records == []
+    assert show(outcome.reply) == "SyncGroupResponse(error_code=COORDINATOR_NOT_AVAILABLE)"
+    coordinator.take(outcome)
+    (told,) = coordinator.released.values()
+    assert show(told) == "SyncGroupResponse(error_code=COORDINATOR_NOT_AVAILABLE)"
+    beat, _ = coordinator.ask(*parse_request("Heartbeat.3 group=g generation=2 member=bert-1", TOPICS.id_of))
+    assert show(beat) == "HeartbeatResponse(error_code=REBALANCE_IN_PROGRESS)"
