@@ -4,7 +4,7 @@ A `GroupShard` is one partition of __consumer_offsets. The partition's leader re
 `decide_loaded`, and then for every request, and whenever `deadline_ms` of the last outcome has come, takes the four
 steps of `barnabas.coordination.outcome`:
 
-    outcome = decide_join_group(shard, request, version, now_ms, ...)   # or any other of the functions below
+    outcome = decide_request(shard, request, version, now_ms, ...)      # or the API's own function
     append(build_group_batch(outcome.records, now_ms))                  # if there are any
     shard.apply(outcome, first_offset)
     await all that the shard's log holds is committed
@@ -15,7 +15,8 @@ steps of `barnabas.coordination.outcome`:
 - If the append fails nothing has happened: the request is answered by `refusal`, which turns the log's errors into
   those that clients of a coordinator understand. For a SyncGroup `decide_sync_failed` has the answer, and those for the
   others who wait for the leader's; a tick is asked again later.
-- Reads (`describe_group`, `list_groups`, `fetch_offsets`) answer at once, and wait for the log as well.
+- What only reads has no records, and waits for the log as well: it may have seen what is not committed yet.
+- A request about groups of several partitions goes to each in part: `parts_by_partition`, `merge_answers`.
 - When leadership ends, `decide_resigned` has the answers for those who wait, and the shard is dropped.
 
 What the broker checks before, because it needs the metadata or the client's rights, is in `broker_checks`. Groups of
@@ -41,6 +42,7 @@ from barnabas.coordination.groups.offset_commit import decide_offset_commit, dec
 from barnabas.coordination.groups.offset_fetch import fetch_offsets, offset_fetch_response, requested_groups
 from barnabas.coordination.groups.records import GroupRecord
 from barnabas.coordination.groups.refusals import refusal
+from barnabas.coordination.groups.requests import decide_request, merge_answers, parts_by_partition
 from barnabas.coordination.groups.shard import GroupShard
 from barnabas.coordination.groups.sync import decide_sync_failed, decide_sync_group
 
@@ -56,6 +58,7 @@ __all__ = [
     "decide_loaded",
     "decide_offset_commit",
     "decide_offset_delete",
+    "decide_request",
     "decide_resigned",
     "decide_sync_failed",
     "decide_sync_group",
@@ -66,8 +69,10 @@ __all__ = [
     "error_of_append",
     "fetch_offsets",
     "list_groups",
+    "merge_answers",
     "offset_fetch_response",
     "partition_of_group",
+    "parts_by_partition",
     "refusal",
     "replay_batches",
     "requested_groups",

@@ -13,20 +13,14 @@ from barnabas.coordination.groups import (
     GroupConfig,
     GroupRecord,
     GroupShard,
-    decide_delete_groups,
-    decide_heartbeat,
     decide_join_group,
-    decide_leave_group,
     decide_loaded,
     decide_offset_commit,
     decide_offset_delete,
+    decide_request,
     decide_resigned,
-    decide_sync_group,
     decide_tick,
-    decide_txn_offset_commit,
-    describe_group,
     fetch_offsets,
-    list_groups,
     offset_fetch_response,
     requested_groups,
 )
@@ -40,16 +34,10 @@ from barnabas.coordination.groups.broker_checks import (
 )
 from barnabas.coordination.groups.offsets import NO_PRODUCER_ID
 from barnabas.coordination.outcome import Outcome
-from barnabas.protocol.messages.delete_groups import DeleteGroupsRequest
-from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
-from barnabas.protocol.messages.heartbeat import HeartbeatRequest
 from barnabas.protocol.messages.join_group import JoinGroupRequest
-from barnabas.protocol.messages.leave_group import LeaveGroupRequest
-from barnabas.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from barnabas.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from barnabas.protocol.messages.offset_delete import OffsetDeleteRequest
 from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
-from barnabas.protocol.messages.sync_group import SyncGroupRequest
 from barnabas.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from barnabas.protocol.schema import Message, Uuid
 
@@ -149,47 +137,22 @@ class Coordinator:
     def _ask(
         self, request: Message, version: int, client_id: str, random_id: str | None
     ) -> tuple[Message | None, str | None]:
-        shard, now_ms, topics = self.shard, self.now_ms, self.topics
-
         match request:
             case JoinGroupRequest():
                 return self._join(request, version, client_id, random_id)
-            case SyncGroupRequest():
-                synced = decide_sync_group(shard, request, version, now_ms)
-                self.take(synced)
-                return synced.reply, synced.waits_as
-            case HeartbeatRequest():
-                beaten = decide_heartbeat(shard, request, now_ms)
-                self.take(beaten)
-                return beaten.reply, None
-            case LeaveGroupRequest():
-                left = decide_leave_group(shard, request, version, now_ms)
-                self.take(left)
-                return left.reply, None
             case OffsetCommitRequest():
                 return self._commit(request, version), None
-            case TxnOffsetCommitRequest():
-                committed = decide_txn_offset_commit(shard, request, now_ms)
-                self.take(committed, request.producer_id)
-                return committed.reply, None
             case OffsetFetchRequest():
                 return self._fetch(request, version), None
             case OffsetDeleteRequest():
-                asked, refused = check_offset_delete(request, topics)
-                deleted = decide_offset_delete(shard, asked, now_ms)
+                asked, refused = check_offset_delete(request, self.topics)
+                deleted = decide_offset_delete(self.shard, asked, self.now_ms)
                 self.take(deleted)
                 assert deleted.reply is not None
                 return merge_offset_delete(refused, deleted.reply), None
-            case DescribeGroupsRequest():
-                described = [describe_group(shard, group_id, version) for group_id in request.groups]
-                return DescribeGroupsResponse(groups=described), None
-            case ListGroupsRequest():
-                return ListGroupsResponse(groups=list_groups(shard, request)), None
-            case DeleteGroupsRequest():
-                buried = decide_delete_groups(shard, request.groups_names, now_ms)
-                self.take(buried)
-                return buried.reply, None
-        raise AssertionError(request)
+        outcome = decide_request(self.shard, request, version, self.now_ms)
+        self.take(outcome, request.producer_id if isinstance(request, TxnOffsetCommitRequest) else NO_PRODUCER_ID)
+        return outcome.reply, outcome.waits_as
 
     def _join(
         self, request: JoinGroupRequest, version: int, client_id: str, random_id: str | None
