@@ -103,6 +103,9 @@ class _Opening:
                 self.opened[path].format(meta)
             except OSError as error:
                 self._fail(path, explain(path, error))
+                if path == metadata_directory:
+                    # It comes first. If the others were formatted without it, the next start would miss its log.
+                    return
             else:
                 self.report(f"{path} is formatted for node {meta.node_id} of cluster {meta.cluster_id}")
 

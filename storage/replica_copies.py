@@ -18,7 +18,7 @@ def copy_some(current: Log, future: Log, max_bytes: int, now_ms: int) -> int:
     when there is nothing left. What the copy has and the log has lost since is cut off first."""
     if future.start_offset > current.start_offset:
         future.truncate_fully_and_start_at(current.start_offset, now_ms)
-    future.truncate_to(_first_difference(current, future), now_ms)
+    future.truncate_to(_common_end(current, future), now_ms)
     offset = max(future.end_offset, current.start_offset)
     records = current.read(offset, min(max_bytes, future.config.roll_bytes)).read()
     batches = list(iterate_batches(records))
@@ -38,17 +38,21 @@ def copy_some(current: Log, future: Log, max_bytes: int, now_ms: int) -> int:
 
 
 def is_caught_up(current: Log, future: Log) -> bool:
-    return future.end_offset == current.end_offset == _first_difference(current, future)
+    return future.end_offset == current.end_offset == _common_end(current, future)
 
 
-def _first_difference(current: Log, future: Log) -> int:
-    """The first offset that not both have from the same leader. Between the beginnings of epochs nothing differs: a
-    leader writes an offset once."""
-    start, end = max(current.start_offset, future.start_offset), min(current.end_offset, future.end_offset)
-    beginnings = {entry.start_offset for log in (current, future) for entry in log.epochs.entries}
-    for offset in sorted({start, *beginnings}):
-        if start <= offset < end and current.epochs.epoch_for_offset(offset) != future.epochs.epoch_for_offset(offset):
-            return offset
+def _common_end(current: Log, future: Log) -> int:
+    """Up to where both hold the same, as a follower finds it out: logs that have an epoch in common are equal up to the
+    end of the latest such. An epoch that only one of them has says nothing if a later one is in both, for compaction
+    may have taken all of its records before they were copied."""
+    end = min(current.end_offset, future.end_offset)
+    for entry in reversed(future.epochs.entries):
+        if entry.start_offset >= end:
+            continue
+        if current.epochs.entry(entry.epoch) is not None:
+            following = current.epochs.next(entry.epoch)
+            return min(end, following.start_offset) if following is not None else end
+        end = entry.start_offset
     return end
 
 

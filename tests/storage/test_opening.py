@@ -23,6 +23,7 @@ from barnabas.storage.meta_properties import MetaProperties, draw_directory_id, 
 from barnabas.storage.opening import open_log_directories
 
 from .conftest import Place
+from .faulty_disk import FaultyDisk
 
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
 NODE = Node(1, CLUSTER)
@@ -185,6 +186,15 @@ def test_formatting_that_was_interrupted_goes_on(disk: MemoryDisk) -> None:
         clusters = {each.meta.cluster_id for each in directories.online if each.meta}
         assert clusters == {str(Uuid(bytes([70 if lives == 0 else 1]) * 16))}
         directories.abandon()
+
+
+def test_nothing_is_formatted_without_the_metadata_logs_directory() -> None:
+    disk = FaultyDisk()
+    disk.fail("write")
+    with pytest.raises(UnusableDirectories, match="cannot start without its metadata log: /a cannot be used"):
+        opened(disk, A, B)
+    assert not disk.exists(B / "meta.properties")
+    opened(disk, A, B).close({})
 
 
 # What is refused

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.protocol.batch_builder import build_batch
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.record import Record
 from barnabas.protocol.schema import Uuid
 from barnabas.storage.directory_errors import UnusableDirectories
 from barnabas.storage.disk import Disk
@@ -152,6 +154,19 @@ def test_offsets_of_records_that_are_gone_are_not_given_again() -> None:
     found = directories.find(ORDERS)
     assert found is not None
     assert append(found.log, b"new") == 9
+
+
+def test_an_epoch_of_which_compaction_left_nothing() -> None:
+    """The log remembers when it began; the copy has never seen a record of it, and they are equal all the same."""
+    directories, current = started(MemoryDisk(), A, B)
+    current.append_as_follower(build_batch([Record(value=b"a")] * 10, base_offset=0, leader_epoch=1), NOW)
+    current.epochs.assign(2, 10)
+    current.append_as_follower(build_batch([Record(value=b"b")], base_offset=20, leader_epoch=3), NOW)
+    future = move(directories, B)
+    assert copy_all(current, future, 1) == 2
+    assert everything(future) == everything(current)
+    assert [tuple(entry) for entry in future.epochs.entries] == [(1, 0), (3, 20)]
+    assert finish_move(directories, ORDERS, "0a1b") is not None
 
 
 def test_a_move_that_is_given_up() -> None:
