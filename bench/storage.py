@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import os
 import platform
+import select
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -23,13 +26,25 @@ from barnabas.protocol.batches import HEADER, NO_PRODUCER_ID, Batch
 from barnabas.protocol.record import Record
 from barnabas.protocol.schema import Uuid
 from barnabas.storage.compaction import compact
-from barnabas.storage.compaction_job import compaction_job
+from barnabas.storage.compaction_job import CompactionJob, compaction_job
+from barnabas.storage.compaction_messages import (
+    Cleaned,
+    Continue,
+    Done,
+    Message,
+    MessageReader,
+    Progress,
+    Ready,
+    Start,
+    encode_message,
+)
 from barnabas.storage.compaction_plan import gather_facts, plan_compaction
-from barnabas.storage.compaction_swap import swap_in
+from barnabas.storage.compaction_swap import swap_in, swap_steps
 from barnabas.storage.disk import File, SystemDisk
 from barnabas.storage.loading import open_log
 from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory, TopicPartition
+from barnabas.storage.offset_map import BYTES_PER_SLOT
 from barnabas.storage.topic_config import TopicConfig
 
 NOW = 1_700_000_000_000
@@ -221,20 +236,12 @@ def bench_recovery(root: Path) -> None:
 
 def bench_compaction(root: Path) -> None:
     """Compacting 1 KB records of which a tenth stays, beside reading the same bytes and taking their checksum."""
-    config = TopicConfig.load({"cleanup.policy": "compact", "internal.segment.bytes": str(64 * MEBIBYTE)})
 
     def ours() -> float:
         directory = root / f"compaction-{time.monotonic_ns()}"
-        log = open_log(SystemDisk(), directory, config, now_ms=NOW, clean=True)
-        for number in range(8_000):
-            records = [
-                Record(b"key-%d" % ((number * 16 + index) % 12_800), bytes(1_000), timestamp=NOW) for index in range(16)
-            ]
-            log.append_as_leader([Batch(build_batch(records))], 0, NOW)
-        log.roll(NOW)
-        plan = plan_compaction(gather_facts(log, log.end_offset, None), NOW + 1)
+        log = log_to_compact(directory, 8_000)
         size = log.size
-        job = compaction_job(log, plan, NOW + 1)
+        job = job_of(log)
         began = time.perf_counter()
         for cleaned in compact(job, SystemDisk()):
             swap_in(log, job, cleaned)
@@ -253,11 +260,141 @@ def bench_compaction(root: Path) -> None:
     row("compact 1 KB records, 16 a batch", 1e-6 / our_s, 1e-6 / bare_s, "MB/s", bare_s / our_s)
 
 
+def log_to_compact(directory: Path, batches: int) -> Log:
+    """1 KB records, 16 a batch, of 12,800 keys; in segments of 64 MiB."""
+    config = TopicConfig.load({"cleanup.policy": "compact", "internal.segment.bytes": str(64 * MEBIBYTE)})
+    log = open_log(SystemDisk(), directory, config, now_ms=NOW, clean=True)
+    for number in range(batches):
+        keys = [(number * 16 + index) % 12_800 for index in range(16)]
+        records = [Record(b"key-%d" % key, bytes(1_000), timestamp=NOW) for key in keys]
+        log.append_as_leader([Batch(build_batch(records))], 0, NOW)
+    log.roll(NOW)
+    return log
+
+
+def job_of(log: Log) -> CompactionJob:
+    return compaction_job(log, plan_compaction(gather_facts(log, log.end_offset, None), NOW + 1), NOW + 1)
+
+
+class Worker:
+    """A process that compacts one log, and what its owner does for it: never waiting, and syncing in a thread."""
+
+    def __init__(self, log: Log) -> None:
+        command = [sys.executable, "-m", "barnabas.storage.compaction_worker", "--nice", "10"]
+        self.log = log
+        self.job = job_of(log)
+        self.size = log.size
+        self.began = time.perf_counter()
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.stdin, self.stdout = self.process.stdin, self.process.stdout
+        self.reader = MessageReader()
+        self.threads = ThreadPoolExecutor(1)
+        self.steps: Iterator[Callable[[], None]] = iter(())
+        self.step: Future[None] | None = None
+        self.took = 0.0
+        self.idle_bytes = self.peak_bytes = 0
+
+    def go_on(self) -> bool:
+        """Whatever can be done now; False when all is done."""
+        if self.step is not None and self.step.done():
+            self.step.result()
+            self._next_step()
+        if select.select([self.stdout], [], [], 0)[0]:
+            for message in self.reader.feed(self.stdout.read(1 << 16)):
+                self._heed(message)
+        return not self.took
+
+    def _heed(self, message: Message) -> None:
+        if isinstance(message, Ready):
+            self.idle_bytes = self._peak()
+            self.stdin.write(encode_message(Start(self.job, None)))
+        elif isinstance(message, Cleaned):
+            self.steps = swap_steps(self.log, self.job, message.segment)
+            self._next_step()
+        elif isinstance(message, Done):
+            self.took = time.perf_counter() - self.began
+            self.peak_bytes = self._peak()
+            self.stdin.close()
+            self.process.wait()
+            self.threads.shutdown()
+        elif not isinstance(message, Progress):
+            raise TypeError(message)
+
+    def _next_step(self) -> None:
+        sync = next(self.steps, None)
+        self.step = self.threads.submit(sync) if sync else None
+        if sync is None:
+            self.stdin.write(encode_message(Continue()))
+            for segment in self.log.removed:
+                self.threads.submit(segment.remove)
+            self.log.removed.clear()
+
+    def _peak(self) -> int:
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM:"))
+
+
+def bench_beside(root: Path) -> None:
+    """Appending 16 KiB two thousand times a second, as an event loop would that also looks after a worker process that
+    compacts 400 MB beside it, and the same without. What is measured is all that the loop does in one turn; of the
+    rounds, which take turns, the best counts, since others may be at work on the machine."""
+    data = batch_of(16 * 1_024)
+    beside: list[list[float]] = []
+    alone: list[list[float]] = []
+    workers = []
+
+    def appending(goes_on: Callable[[], bool]) -> list[float]:
+        latencies = []
+        log = fresh_log(root / f"beside-{time.monotonic_ns()}")
+        began = time.perf_counter()
+        number = 0
+        while True:
+            number += 1
+            time.sleep(max(began + number / 2_000 - time.perf_counter(), 0))
+            at = time.perf_counter()
+            if not goes_on():
+                break
+            batch = Batch(data)
+            batch.check()
+            log.append_as_leader([batch], 0, NOW)
+            latencies.append(time.perf_counter() - at)
+        shutil.rmtree(log.directory)
+        return sorted(latencies)
+
+    for _ in range(5):
+        log = log_to_compact(root / f"compacted-{time.monotonic_ns()}", 24_000)
+        log.unsynced().sync()
+        worker = Worker(log)
+        workers.append(worker)
+        beside.append(appending(worker.go_on))
+        until = time.perf_counter() + worker.took
+        alone.append(appending(lambda until=until: time.perf_counter() < until))  # type: ignore[misc]
+        shutil.rmtree(log.directory)
+    for name, share in (("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)):
+        one, other = (min(each[int(len(each) * share)] for each in rounds) for rounds in (beside, alone))
+        row(f"append 16 KiB beside a compaction; alone: {name}", one * 1e6, other * 1e6, "µs", other / one)
+    rate = max(worker.size / worker.took for worker in workers)
+    row("a worker process for 400 MB, beside that; wanted", rate / 1e6, 30, "MB/s", 30e6 / rate)
+    grown = max(worker.peak_bytes - worker.idle_bytes for worker in workers)
+    slots = min(workers[0].job.map_bytes, int(workers[0].job.end_offset / 0.9 + 100) * BYTES_PER_SLOT)
+    row("its memory above an idle one; its map", grown / MEBIBYTE, slots / MEBIBYTE, "MiB", slots / grown)
+
+
 def row(name: str, ours: float, bare: float, unit: str, ratio: float) -> None:
     print(f"| {name} | {ours:,.1f} | {bare:,.1f} | {unit} | {ratio:.2f} |", flush=True)
 
 
-BENCHES = [bench_append, bench_group_commit, bench_read, bench_reopen, bench_recovery, bench_compaction]
+BENCHES = [
+    bench_append,
+    bench_group_commit,
+    bench_read,
+    bench_reopen,
+    bench_recovery,
+    bench_compaction,
+    bench_beside,
+]
 
 
 def main(names: list[str]) -> None:

@@ -254,8 +254,11 @@ class DirectoryLock(Lock):
 
 
 def lower_priority(by: int) -> None:
-    """Of this process, so that those who answer somebody come first."""
+    """Of this process, so that those who answer somebody come first. A batch, where the system knows such, does not
+    interrupt them either when it wakes up."""
     os.nice(by)
+    if hasattr(os, "SCHED_BATCH"):
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
 class SystemDisk(Disk):

@@ -22,7 +22,7 @@ from .compacted import NOW, Entry, check, job_for, left, reopened
 from .compaction_owner import REPOSITORY, WorkerProcess, append_some, open_owned
 
 THOROUGH = os.environ.get("BARNABAS_THOROUGH") == "1"
-KILLS = 400 if THOROUGH else 24
+KILLS = 400 if THOROUGH else 16
 
 
 def latest_of(entries: dict[int, Entry]) -> dict[bytes | None, int]:

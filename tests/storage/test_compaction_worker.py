@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import resource
 import signal
 import tempfile
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.protocol.compression import Compression
 from barnabas.storage.compaction import compact
 from barnabas.storage.compaction_messages import (
     Cancel,
@@ -32,6 +34,9 @@ from barnabas.storage.log import Log
 
 from .compacted import append, check, job_for, left, new_log
 from .compaction_owner import WorkerProcess
+
+LARGEST_OVERHEAD_BYTES = 24 << 20
+"""Of a worker at work over an idle one, but for its map (docs/decisions/0005-compaction.md promises it)."""
 
 
 @pytest.fixture
@@ -261,3 +266,41 @@ def test_progress_is_told_and_ends_with_all_that_was_moved(tmp_path: Path, worke
     # What is read of a batch that does not end there is read again.
     assert 3 * log.size <= message.moved_bytes < 3.3 * log.size
     assert job.bytes_to_read == 2 * log.size
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("compression", [Compression.NONE, Compression.ZSTD])
+@pytest.mark.parametrize("records_a_batch", [16, 900])
+def test_its_memory_is_its_map_and_a_constant(
+    tmp_path: Path, worker: WorkerProcess, records_a_batch: int, compression: Compression
+) -> None:
+    """However large the log is; batches are of the largest size that topics take by default."""
+    log = new_log(SystemDisk(), tmp_path, internal_segment_bytes="30000000")
+    chance = random.Random(1)
+    for number in range(0, 60_000, records_a_batch):
+        keys = [b"k%d" % chance.randrange(50_000) for _ in range(records_a_batch)]
+        append(log, *[(key, b"%d" % number * 200) for key in keys], compression=compression)
+    job = job_for(log, map_bytes=2 << 20)
+    idle_bytes = peak_bytes(worker)
+    for result in worker.results(job):
+        swap_in(log, job, result.segment)
+    grown = peak_bytes(worker) - idle_bytes
+    assert grown < (2 << 20) + LARGEST_OVERHEAD_BYTES
+
+
+@pytest.mark.slow
+def test_its_map_takes_what_it_was_given(tmp_path: Path, worker: WorkerProcess) -> None:
+    log = new_log(SystemDisk(), tmp_path, internal_segment_bytes="100000000")
+    for number in range(0, 300_000, 5_000):
+        append(log, *[(b"%d" % (number + each), b"") for each in range(5_000)])
+    job = job_for(log, map_bytes=6 << 20)
+    idle_bytes = peak_bytes(worker)
+    for result in worker.results(job):
+        swap_in(log, job, result.segment)
+    grown = peak_bytes(worker) - idle_bytes
+    assert 6 << 20 <= grown < (6 << 20) + LARGEST_OVERHEAD_BYTES
+
+
+def peak_bytes(worker: WorkerProcess) -> int:
+    status = Path(f"/proc/{worker.process.pid}/status").read_text()
+    return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM:"))
