@@ -36,7 +36,7 @@ from .compacted import append, check, job_for, left, new_log
 from .compaction_owner import WorkerProcess
 
 LARGEST_OVERHEAD_BYTES = 24 << 20
-"""Of a worker at work over an idle one, but for its map (docs/decisions/0005-compaction.md promises it)."""
+"""Of a worker at work over an idle one, but for its map (docs/decisions/0006-compaction.md promises it)."""
 
 
 @pytest.fixture
