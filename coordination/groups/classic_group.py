@@ -283,7 +283,8 @@ class ClassicGroup:
         self.pending_sync.clear()
 
     def _count(self, member: Member, by: int) -> None:
-        for name, _ in member.protocols:
+        # Kafka counts a protocol that a member names twice twice, and then finds none that all members have.
+        for name in dict(member.protocols):
             self.protocol_support[name] = self.protocol_support.get(name, 0) + by
             if not self.protocol_support[name]:
                 del self.protocol_support[name]

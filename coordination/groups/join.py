@@ -126,7 +126,8 @@ class _Joining:
         if not self.group.supports(self.request.protocol_type, [each.name for each in self.request.protocols]):
             return self._refusal(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, self.member_id)
         if self.member_id == UNKNOWN_MEMBER_ID:
-            self.member_id = f"{self.request.group_instance_id or self.client_id}-{random_id}"
+            instance_id = self.request.group_instance_id
+            self.member_id = f"{self.client_id if instance_id is None else instance_id}-{random_id}"
             return self._join_without_id()
         return self._join_with_id()
 

@@ -34,6 +34,7 @@ from barnabas.coordination.groups.broker_checks import (
 )
 from barnabas.coordination.groups.offsets import NO_PRODUCER_ID
 from barnabas.coordination.outcome import Outcome
+from barnabas.protocol.codec import encode
 from barnabas.protocol.messages.join_group import JoinGroupRequest
 from barnabas.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from barnabas.protocol.messages.offset_delete import OffsetDeleteRequest
@@ -79,7 +80,8 @@ class Coordinator:
         self.log: list[tuple[GroupRecord | bool, int]] = []
         """Every record, and the producer of its transaction; whether one was committed, for a marker."""
         self.now_ms = START_MS
-        self.waiting: set[str] = set()
+        self.waiting: dict[str, int] = {}
+        """Names, and the versions of what they wait for."""
         self.released: dict[str, Message] = {}
         """What has been released since it was last taken from here."""
         self.outcomes: list[Outcome[GroupRecord, Message]] = []
@@ -87,8 +89,10 @@ class Coordinator:
         self._given_out: Counter[str] = Counter()
         self.take(decide_loaded(self.shard, self.now_ms))
 
-    def take(self, outcome: Outcome[GroupRecord, Reply], producer_id: int = NO_PRODUCER_ID) -> None:
-        """Appends and applies."""
+    def take(
+        self, outcome: Outcome[GroupRecord, Reply], producer_id: int = NO_PRODUCER_ID, *, version: int = -1
+    ) -> None:
+        """Appends and applies what was decided about a request of this version."""
         if self._watched and self._seen:
             assert self._seen == fingerprint(self.shard), "a decision has changed the state"
         first_offset = len(self.log)
@@ -97,10 +101,10 @@ class Coordinator:
         for name, answer in outcome.release.items():
             if name in self.waiting:
                 assert isinstance(answer, Message)
-                self.waiting.discard(name)
+                encode(answer, self.waiting.pop(name))  # which refuses what the version cannot say
                 self.released[name] = answer
         if outcome.waits_as is not None:
-            self.waiting.add(outcome.waits_as)
+            self.waiting[outcome.waits_as] = version
         self.outcomes.append(outcome)  # type: ignore[arg-type]
         if self._watched:
             self._seen = fingerprint(self.shard)
@@ -129,6 +133,8 @@ class Coordinator:
         """The answer, or the name under which it waits: deadlines that have come were met before, and are after."""
         self.tick()
         reply, waits_as = self._ask(request, version, client_id, random_id)
+        if reply is not None:
+            encode(reply, version)
         self.tick()
         if waits_as is not None and waits_as in self.released:
             return self.released.pop(waits_as), None
@@ -151,14 +157,15 @@ class Coordinator:
                 assert deleted.reply is not None
                 return merge_offset_delete(refused, deleted.reply), None
         outcome = decide_request(self.shard, request, version, self.now_ms)
-        self.take(outcome, request.producer_id if isinstance(request, TxnOffsetCommitRequest) else NO_PRODUCER_ID)
+        producer_id = request.producer_id if isinstance(request, TxnOffsetCommitRequest) else NO_PRODUCER_ID
+        self.take(outcome, producer_id, version=version)
         return outcome.reply, outcome.waits_as
 
     def _join(
         self, request: JoinGroupRequest, version: int, client_id: str, random_id: str | None
     ) -> tuple[Message | None, str | None]:
         """Without a random id from the caller, a client's ids are numbered as they are given out."""
-        prefix = request.group_instance_id or client_id
+        prefix = client_id if request.group_instance_id is None else request.group_instance_id
         joined = decide_join_group(
             self.shard,
             request,
@@ -168,7 +175,7 @@ class Coordinator:
             client_host="/127.0.0.1",
             random_id=random_id or str(self._given_out[prefix] + 1),
         )
-        self.take(joined)
+        self.take(joined, version=version)
         given = f"{prefix}-{self._given_out[prefix] + 1}"
         group = self.shard.classic(request.group_id)
         if group is not None and (given in group.members or given in group.pending_members):
