@@ -25,7 +25,7 @@ from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequ
 from barnabas.protocol.record import Record, read_records
 from barnabas.protocol.schema import Uuid
 from barnabas.storage.directory_errors import UnusableDirectories
-from barnabas.storage.disk import SystemDisk
+from barnabas.storage.disk import DiskLocked, SystemDisk
 from barnabas.storage.formatting import Node
 from barnabas.storage.log_directories import LogDirectories
 from barnabas.storage.log_directory import TopicPartition
@@ -333,4 +333,11 @@ def test_what_both_refuse(kafka: TwoDirectories) -> None:
         directories.set_aside_strays(
             lambda found, _: DIRECTORY_UNASSIGNED if found == topic_id else None, unique_names()
         )
+    shutil.rmtree(one / twice.name)
+    # And while we have the directories.
+    with pytest.raises(KafkaBrokerError, match="Failed to acquire lock"):
+        kafka.broker.start()
     directories.abandon()
+    kafka.broker.start()
+    with pytest.raises(DiskLocked, match="is held by"):
+        kafka.open([])

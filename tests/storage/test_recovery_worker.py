@@ -12,13 +12,14 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from barnabas.storage.disk import File, SystemDisk
-from barnabas.storage.load_plan import Piece
+from barnabas.storage.load_plan import Piece, Progress
 from barnabas.storage.log_directories import LogDirectories
 from barnabas.storage.log_directory import TopicPartition
 from barnabas.storage.recovery_worker import (
@@ -194,6 +195,27 @@ def test_two_processes_recover_what_one_would(killed: Path, tmp_path: Path) -> N
         assert replica.log.recovery_point == replica.log.end_offset
         found[partition] = state(replica.log)
     assert found == expected
+    together.close({})
+    assert files(tmp_path / "together") == files(tmp_path / "alone")
+
+
+@pytest.mark.slow
+def test_threads_load_the_pieces_in_any_order(killed: Path, tmp_path: Path) -> None:
+    """Where a disk is slow they wait for it side by side."""
+    alone = copy_of(killed, tmp_path / "alone")
+    expected = load(alone, alone.plan_loading().pieces)
+    alone.close({})
+    together = copy_of(killed, tmp_path / "together")
+    plan = together.plan_loading()
+    pieces = random.Random(7).sample(plan.pieces, len(plan.pieces))
+    progress = Progress(plan, NOW)
+    with ThreadPoolExecutor(4) as pool:
+        for piece, log in zip(pieces, pool.map(lambda piece: together.load(piece, SMALL, NOW), pieces), strict=True):
+            assert log is not None
+            assert state(log) == expected[piece.partition]
+            progress.note(piece)
+    assert progress.finished
+    assert progress.bytes_done == plan.bytes_to_recover
     together.close({})
     assert files(tmp_path / "together") == files(tmp_path / "alone")
 
