@@ -232,7 +232,9 @@ class SystemLock(Lock):
         os.pwrite(self._descriptor, holder.encode(), 0)
 
     def release(self) -> None:
+        """And no longer say who holds it: Kafka, which may be next, writes nothing there."""
         self._held.discard(self._path)
+        os.ftruncate(self._descriptor, 0)
         os.close(self._descriptor)
 
 
