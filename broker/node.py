@@ -28,6 +28,7 @@ from barnabas.broker.configuration.node_config import NodeConfig
 from barnabas.broker.connection import Answer, CloseConnection, Connection
 from barnabas.broker.controller import ControllerService
 from barnabas.broker.dispatch import Dispatcher
+from barnabas.broker.group_coordinator import GroupCoordinator
 from barnabas.broker.listener import Listener
 from barnabas.broker.metadata_log import MetadataLog, metadata_log_config
 from barnabas.broker.partitions import Partitions, overrides_of
@@ -35,6 +36,7 @@ from barnabas.broker.poller import Poller
 from barnabas.broker.producer_ids import ProducerIds
 from barnabas.broker.registration import registration_request
 from barnabas.broker.syncer import Syncer
+from barnabas.broker.topics import ImageTopics
 from barnabas.coordination.cluster.bootstrap import standalone_voters
 from barnabas.coordination.cluster.configs import ALL_BROKERS, ResourceType, broker_resource
 from barnabas.coordination.cluster.delta import ImageDelta
@@ -89,6 +91,7 @@ class Node:
         self.broker_epoch = -1
         self.listeners: list[Listener] = []
         self.producer_ids = ProducerIds(self)
+        self.topics = ImageTopics(self.image)
         self._poller = Poller()
         self._dispatcher = Dispatcher(self)
         self.serve = self._dispatcher.serve
@@ -153,6 +156,7 @@ class Node:
         syncs = self.durability is Durability.FSYNC
         self._syncer = Syncer(self.take_offline) if syncs else None
         self._open_controller()
+        self.groups = GroupCoordinator(self)
         self.partitions = Partitions(
             self.node_id,
             self.directories,
@@ -163,6 +167,8 @@ class Node:
             report=self.report,
             needs_sync=self._syncer.needs_sync if self._syncer else None,
         )
+        self.partitions.on_lead.append(self.groups.lead)
+        self.partitions.on_resign.append(self.groups.resign)
         nursery.start_soon(self.controller.run)
         await self._register()
         await self._load_logs()
@@ -171,6 +177,7 @@ class Node:
             nursery.start_soon(self._syncer.run)
         await self._heartbeat()
         nursery.start_soon(self._live)
+        nursery.start_soon(self.groups.run)
         nursery.start_soon(self._poller.run)
         for listener in self.listeners:
             listener.open()
@@ -288,6 +295,8 @@ class Node:
             self._apply_dynamic_config()
         if hasattr(self, "partitions"):
             self.partitions.follow(delta)
+            if delta.topics_deleted:
+                self.groups.topics_deleted({topic.name: topic.id for topic in delta.topics_deleted.values()})
 
     def _apply_dynamic_config(self) -> None:
         configs = self.image.configs
@@ -362,6 +371,10 @@ class Node:
 
     def note_exhaustion(self, error: OSError) -> None:
         self.report(f"no more connections can be accepted: {error.strerror}; raise the limit of open files (ulimit -n)")
+
+    def start_soon(self, task: Callable[..., Coroutine[Any, Any, None]], *args: object) -> None:
+        """A task that lives no longer than the node."""
+        self._nursery.start_soon(task, *args)
 
     # What connections ask
 

@@ -83,7 +83,8 @@ class KafkaBroker:
         self._process: subprocess.Popen[bytes] | None = None
         self.node_id = node_id
         self._controllers = controllers
-        self.cluster_id = cluster_id or base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        # A first letter that StorageTool does not take for an option.
+        self.cluster_id = cluster_id or "K" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
         self.host = HOST
         self.port, self.controller_port = free_ports(2)
         self.advertised_port = self.port if advertised_port is None else advertised_port

@@ -1,0 +1,17 @@
+"""JoinGroup, versions 0 to 9: answered when the group's next generation begins."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.call import Call
+from barnabas.protocol.messages.join_group import JoinGroupRequest
+from barnabas.protocol.schema import Message
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+
+def handle(node: Node, call: Call, request: JoinGroupRequest) -> Message | Coroutine[Any, Any, Message]:
+    return node.groups.handle(call, request)

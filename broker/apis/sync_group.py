@@ -1,0 +1,17 @@
+"""SyncGroup, versions 0 to 5: answered when the leader has assigned."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.call import Call
+from barnabas.protocol.messages.sync_group import SyncGroupRequest
+from barnabas.protocol.schema import Message
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+
+def handle(node: Node, call: Call, request: SyncGroupRequest) -> Message | Coroutine[Any, Any, Message]:
+    return node.groups.handle(call, request)
