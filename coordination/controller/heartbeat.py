@@ -45,8 +45,8 @@ def heartbeat(
         broker = controller.registered_broker(request.broker_id, request.broker_epoch)
     except KafkaError as error:
         return SessionOutcome(reply=BrokerHeartbeatResponse(error_code=error.code))
-    session = controller.sessions.get(broker.id) or BrokerSession(broker.epoch)
-    caught_up = request.current_metadata_offset >= controller.image.registration_offsets[broker.id]
+    session = controller.sessions[broker.id]
+    caught_up = request.current_metadata_offset >= session.registration_offset
     present = _present_state(broker, session)
     following = _following_state(controller, broker, session, request, present, caught_up)
     records = [] if following is present else _records(controller, broker, following)

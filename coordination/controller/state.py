@@ -35,6 +35,8 @@ class BrokerSession:
     """What a broker's heartbeats told, in this run of it."""
 
     epoch: int
+    registration_offset: int
+    """Where its registration stands: the same run may register again, and begins anew to be heard."""
     contact_ms: int | None = None
     metadata_offset: int = -1
     """How far it has read the metadata."""
@@ -75,7 +77,11 @@ class Controller:
         """This node has become the active controller: whoever is unfenced has a session's time to be heard of, but for
         those that are known to be `gone`, such as the last run of a broker that shares this process."""
         self.sessions = {
-            broker.id: BrokerSession(broker.epoch, None if broker.fenced or broker.id in gone else now_ms)
+            broker.id: BrokerSession(
+                broker.epoch,
+                self.image.registration_offsets[broker.id],
+                None if broker.fenced or broker.id in gone else now_ms,
+            )
             for broker in self.image.brokers.values()
         }
 
@@ -97,8 +103,13 @@ class Controller:
         session = self.sessions.get(broker_id)
         if broker is None:
             self.sessions.pop(broker_id, None)
-        elif session is None or session.epoch != broker.epoch:
-            self.sessions[broker_id] = BrokerSession(broker.epoch)
+            return
+        offset = self.image.registration_offsets[broker_id]
+        if session is None or session.registration_offset != offset:
+            same_run = session is not None and session.epoch == broker.epoch
+            self.sessions[broker_id] = BrokerSession(
+                broker.epoch, offset, session.contact_ms if session and same_run else None
+            )
         elif broker.fenced:
             session.controlled_shutdown_offset = NEVER
 

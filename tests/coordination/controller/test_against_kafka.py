@@ -7,6 +7,11 @@ from itertools import count
 
 import pytest
 
+from barnabas.coordination.cluster.bootstrap import bootstrap_records
+from barnabas.coordination.cluster.log_batch import read_metadata_batch
+from barnabas.coordination.controller.activation import activate
+from barnabas.coordination.controller.state import Controller
+from barnabas.protocol.batches import iterate_batches
 from barnabas.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest
 from barnabas.protocol.messages.alter_client_quotas import AlterClientQuotasRequest, EntityData, EntryData, OpData
 from barnabas.protocol.messages.alter_partition_reassignments import (
@@ -36,6 +41,7 @@ from barnabas.protocol.messages.list_partition_reassignments import (
 from barnabas.protocol.messages.unregister_broker import UnregisterBrokerRequest
 from barnabas.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from barnabas.protocol.schema import Uuid
+from tests.coordination.controller.config_rules import TestRules
 from tests.coordination.controller.twins import Twins
 from tests.kafka.broker import KafkaBroker
 
@@ -90,6 +96,14 @@ def assigned(
 
 def create(twins: Twins, *topics: CreatableTopic, version: int = 7, validate_only: bool = False) -> None:
     twins.same(CreateTopicsRequest(topics=list(topics), validate_only=validate_only), version)
+
+
+def test_the_first_records(twins: Twins) -> None:
+    """Those of the first batch behind the quorum's own."""
+    log = twins.kafka.data_directory / "__cluster_metadata-0" / "00000000000000000000.log"
+    theirs = next(batch for batch in iterate_batches(log.read_bytes()) if not batch.control)
+    new_controller = Controller(twins.ours.settings, TestRules())
+    assert list(activate(new_controller, bootstrap_records()).records) == list(read_metadata_batch(theirs))
 
 
 @pytest.mark.parametrize("version", range(2, 8))

