@@ -29,6 +29,8 @@ from barnabas.broker.connection import Answer, CloseConnection, Connection
 from barnabas.broker.controller import ControllerService
 from barnabas.broker.dispatch import Dispatcher
 from barnabas.broker.group_coordinator import GroupCoordinator
+from barnabas.broker.housekeeping.loading import load_logs
+from barnabas.broker.housekeeping.stopping import close_directories, shut_down_controlled
 from barnabas.broker.listener import Listener
 from barnabas.broker.metadata_log import MetadataLog, metadata_log_config
 from barnabas.broker.partitions import Partitions, overrides_of
@@ -162,7 +164,7 @@ class Node:
             self.directories,
             self.image,
             config_of=self.topic_config,
-            unique_names=(one.hex() for one in _draw(self.random_bytes, 16)),
+            unique_names=self.unique_names(),
             now_ms=self.clock.now_ms,
             report=self.report,
             needs_sync=self._syncer.needs_sync if self._syncer else None,
@@ -171,11 +173,11 @@ class Node:
         self.partitions.on_resign.append(self.groups.resign)
         nursery.start_soon(self.controller.run)
         await self._register()
-        await self._load_logs()
+        await load_logs(self)
         self.partitions.begin()
         if self._syncer:
             nursery.start_soon(self._syncer.run)
-        await self._heartbeat()
+        await self.heartbeat()
         nursery.start_soon(self._live)
         nursery.start_soon(self.groups.run)
         nursery.start_soon(self._poller.run)
@@ -245,7 +247,7 @@ class Node:
             raise KafkaError(ErrorCode(answer.error_code), "the controller does not take this broker")
         self.broker_epoch = answer.broker_epoch
 
-    async def _heartbeat(self, *, want_shut_down: bool = False) -> bool:
+    async def heartbeat(self, *, want_shut_down: bool = False) -> bool:
         """Whether the controller lets us stop."""
         request = BrokerHeartbeatRequest(
             broker_id=self.node_id,
@@ -259,33 +261,15 @@ class Node:
     async def _live(self) -> None:
         while True:
             await trio.sleep(self.config.broker_heartbeat_interval_ms / 1000)
-            await self._heartbeat()
-
-    async def _load_logs(self) -> None:
-        directory_of = {each.meta.directory_id for each in self.directories.online if each.meta}
-        assert directory_of
-
-        def assigned(topic_id: Uuid, number: int) -> Uuid | None:
-            state = self.image.topics.partition(topic_id, number)
-            if state is None or self.node_id not in state.replicas:
-                return None
-            return state.directory(self.node_id)
-
-        self.directories.set_aside_strays(assigned, (one.hex() for one in _draw(self.random_bytes, 16)))
-        plan = self.directories.plan_loading()
-        for piece in plan.pieces:
-            self.directories.load(piece, self.topic_config(piece.partition.topic), self.clock.now_ms())
-            await trio.lowlevel.checkpoint()
+            await self.heartbeat()
 
     async def _finish(self) -> None:
         for listener in self.listeners:
             listener.close()
         for partition in self.partitions:
             partition.resign()
-        # First it gives up what it leads, then it goes.
-        while not await self._heartbeat(want_shut_down=True):
-            pass
-        await trio.to_thread.run_sync(self.directories.close, self.partitions.high_watermarks(), self.broker_epoch)
+        await shut_down_controlled(self)
+        await close_directories(self)
         self.journal.close()
 
     # What the metadata changes
@@ -320,6 +304,10 @@ class Node:
             topic_id = Uuid(drawn)
             if not str(topic_id).startswith("-") and any(drawn[:15]):
                 yield topic_id
+
+    def unique_names(self) -> Iterator[str]:
+        """For directories that get out of the way."""
+        return (one.hex() for one in _draw(self.random_bytes, 16))
 
     def has_partition(self, topic: str, number: int) -> bool:
         known = self.image.topics.by_name.get(topic)

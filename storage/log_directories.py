@@ -29,7 +29,7 @@ from barnabas.storage.log_directory import LogDirectory, TopicPartition
 from barnabas.storage.recovery_worker import RecoveredPartition, RecoveryJob
 from barnabas.storage.topic_config import TopicConfig
 
-__all__ = ["AssignedDirectory", "LogDirectories", "Replica"]
+__all__ = ["AssignedDirectory", "LogDirectories", "Replica", "own_high_watermarks"]
 
 AssignedDirectory = Callable[[Uuid, int], Uuid | None]
 """What the metadata says of a topic id and partition: the id of the directory in which this node should have it, which
@@ -274,13 +274,13 @@ class LogDirectories:
         """Each directory its own. One that cannot be written to goes offline, and the others get theirs."""
         for directory in list(self.online):
             with self.surviving(directory):
-                directory.write_checkpoints(_own_high_watermarks(directory, high_watermarks))
+                directory.write_checkpoints(own_high_watermarks(directory, high_watermarks))
 
     def close(self, high_watermarks: Mapping[TopicPartition, int], broker_epoch: int = -1) -> None:
         """Cleanly, each directory on its own and its marker last. One that has failed gets none."""
         for directory in list(self.online):
             with self.surviving(directory):
-                directory.close(_own_high_watermarks(directory, high_watermarks), broker_epoch)
+                directory.close(own_high_watermarks(directory, high_watermarks), broker_epoch)
         self.abandon()
 
     def abandon(self) -> None:
@@ -300,7 +300,7 @@ def _strays(directory: LogDirectory, assigned: AssignedDirectory) -> list[tuple[
     return found
 
 
-def _own_high_watermarks(
+def own_high_watermarks(
     directory: LogDirectory, high_watermarks: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
     """Of the logs that lie there; a copy's is no higher than it has come."""

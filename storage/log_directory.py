@@ -9,7 +9,7 @@ that whoever has threads may load many at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -182,22 +182,43 @@ class LogDirectory:
         """What the next start needs if this is the last that we can do. Partitions that have not been loaded keep
         theirs."""
         self.write_recovery_points()
-        known = {key: offset for key, offset in self.high_watermarks.items() if key in self._unloaded}
-        self._write_offsets(REPLICATION_OFFSET_CHECKPOINT, {**known, **high_watermarks})
+        self._write_offsets(REPLICATION_OFFSET_CHECKPOINT, self.high_watermarks_with(high_watermarks))
 
     def write_recovery_points(self) -> None:
         """Also when logs are gone: one that gets the name of another must not get its recovery point."""
-        unloaded = self._unloaded
-        recovery_points = {key: offset for key, offset in self._recovery_points.items() if key in unloaded}
-        start_offsets = {key: offset for key, offset in self._start_offsets.items() if key in unloaded}
-        for partition, log in [*self.logs.items(), *self.futures.items()]:
-            recovery_points[partition] = log.recovery_point
-            # Kafka writes only those that the first segment does not tell.
-            if log.start_offset > log.segments[0].base_offset:
-                start_offsets[partition] = log.start_offset
+        recovery_points, start_offsets = self.recovery_points(), self.start_offsets()
         self._write_offsets(RECOVERY_POINT_OFFSET_CHECKPOINT, recovery_points)
         self._write_offsets(LOG_START_OFFSET_CHECKPOINT, start_offsets)
         self._checkpointed = recovery_points.keys() | start_offsets.keys()
+
+    # What is written there; whoever writes it in another way says so.
+
+    def recovery_points(self) -> dict[TopicPartition, int]:
+        unloaded = self._unloaded
+        offsets = {key: offset for key, offset in self._recovery_points.items() if key in unloaded}
+        offsets.update((partition, log.recovery_point) for partition, log in self._loaded)
+        return offsets
+
+    def start_offsets(self) -> dict[TopicPartition, int]:
+        """Kafka writes only those that the first segment does not tell."""
+        unloaded = self._unloaded
+        offsets = {key: offset for key, offset in self._start_offsets.items() if key in unloaded}
+        for partition, log in self._loaded:
+            if log.start_offset > log.segments[0].base_offset:
+                offsets[partition] = log.start_offset
+        return offsets
+
+    def high_watermarks_with(self, high_watermarks: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        known = {key: offset for key, offset in self.high_watermarks.items() if key in self._unloaded}
+        return {**known, **high_watermarks}
+
+    def note_checkpointed(self, partitions: Iterable[TopicPartition]) -> None:
+        """These have a recovery point or a start in the files."""
+        self._checkpointed |= set(partitions)
+
+    @property
+    def _loaded(self) -> list[tuple[TopicPartition, Log]]:
+        return [*self.logs.items(), *self.futures.items()]
 
     @property
     def _unloaded(self) -> set[TopicPartition]:
@@ -207,11 +228,19 @@ class LogDirectory:
         write_offsets(self.disk, self.path / name, {(key.topic, key.partition): at for key, at in offsets.items()})
 
     def close(self, high_watermarks: Mapping[TopicPartition, int], broker_epoch: int = -1) -> None:
-        """Leave everything as a clean stop does. The marker comes last: it vouches for all the rest, and is not written
-        while a partition has not been loaded after a crash. The lock is given up in any case."""
+        """Leave everything as a clean stop does. The lock is given up in any case."""
         try:
             for log in [*self.logs.values(), *self.futures.values()]:
                 log.close()
+        except BaseException:
+            self.abandon()
+            raise
+        self.finish(high_watermarks, broker_epoch)
+
+    def finish(self, high_watermarks: Mapping[TopicPartition, int], broker_epoch: int = -1) -> None:
+        """What comes after all logs have been closed. The marker is last: it vouches for all the rest, and is not
+        written while a partition has not been loaded after a crash. The lock is given up in any case."""
+        try:
             self.write_checkpoints(high_watermarks)
             if self.was_clean or not (self.waiting or self.waiting_futures):
                 write_clean_shutdown(self.disk, self.path, broker_epoch)

@@ -10,8 +10,10 @@ from typing import Self
 
 import trio
 
+from barnabas.broker.clock import Clock
 from barnabas.broker.configuration.node_config import NodeConfig
 from barnabas.broker.node import Node
+from barnabas.storage.disk import Disk
 from tests.kafka.client import RawClient
 
 START_S = 20
@@ -19,9 +21,13 @@ STOP_S = 20
 
 
 class RunningNode:
-    def __init__(self, directory: Path, **settings: str) -> None:
+    def __init__(
+        self, directory: Path, *, clock: Clock | None = None, disk: Disk | None = None, **settings: str
+    ) -> None:
         """Settings are Kafka's keys, with underscores for dots."""
         self.directory = directory
+        self.clock = clock
+        self.disk = disk
         self.settings = {name.replace("_", "."): value for name, value in settings.items()}
         self.lines: list[str] = []
         """What the node reported."""
@@ -33,13 +39,15 @@ class RunningNode:
             "listeners": f"PLAINTEXT://127.0.0.1:{port}",
             **self.settings,
         }
-        node = Node(NodeConfig.load({}, settings), report=self.lines.append)
+        config = NodeConfig.load({}, settings)
+        node = Node(config, clock=self.clock, disk=self.disk, report=self.lines.append)
         started = threading.Event()
         self._failure: BaseException | None = None
 
         async def main() -> None:
             async with trio.open_nursery() as nursery:
                 self._token = trio.lowlevel.current_trio_token()
+                self._scope = nursery.cancel_scope
                 await nursery.start(node.run)
                 started.set()
 
@@ -85,6 +93,16 @@ class RunningNode:
         trio.from_thread.run_sync(node.stop, trio_token=self._token)
         self._thread.join(STOP_S)
         assert not self._thread.is_alive(), "the node did not stop in time"
+        if self._failure is not None:
+            raise self._failure
+
+    def kill(self) -> None:
+        """It leaves what a process leaves that is killed: nothing is written any more."""
+        assert self.node is not None
+        self.node = None
+        trio.from_thread.run_sync(self._scope.cancel, trio_token=self._token)
+        self._thread.join(STOP_S)
+        assert not self._thread.is_alive(), "the node did not end in time"
         if self._failure is not None:
             raise self._failure
 

@@ -38,6 +38,10 @@ class LogKeys:
         "The most bytes each second that the cleaner reads and writes.")
     log_cleaner_threads: int = key(INT, 1, at_least(0), MEDIUM, CLUSTER_WIDE,
         "How many logs are cleaned at the same time.")
+    log_cleaner_enable: bool = key(BOOLEAN, True, ANY, MEDIUM, READ_ONLY,
+        "Whether logs are cleaned at all.")
+    num_recovery_threads_per_data_dir: int = key(INT, 2, at_least(1), HIGH, CLUSTER_WIDE,
+        "How many logs of one directory are loaded after a crash, and closed at a stop, at the same time.")
 
 
 OTHERS = (
@@ -85,7 +89,5 @@ OTHERS = (
 """They are looked at together, and made into something else."""
 
 WITHOUT_EFFECT = (
-    Key("log.cleaner.enable", BOOLEAN, True, ANY, MEDIUM, READ_ONLY),
-    Key("num.recovery.threads.per.data.dir", INT, 2, at_least(1), HIGH, CLUSTER_WIDE),
     Key("num.replica.alter.log.dirs.threads", INT, None, ANY, HIGH, READ_ONLY),
 )

@@ -28,5 +28,17 @@ class OwnKeys:
         "The most bytes of requests and answers of one connection.")
     barnabas_memory_producers_max: int = key(INT, 1_000_000, at_least(1), LOW, READ_ONLY,
         "The most producers that all partitions together remember.")
+    barnabas_recovery_process_min_bytes: int = key(LONG, 64 * MEBIBYTE, at_least(0), LOW, READ_ONLY,
+        "From so many bytes to recover on, a start after a crash uses processes; each takes a tenth of a second.")
+    barnabas_recovery_report_interval_ms: int = key(LONG, 1_000, at_least(0), LOW, READ_ONLY,
+        "How often a start says how far it has come, at most.")
+    barnabas_controlled_shutdown_timeout_ms: int = key(LONG, 300_000, at_least(0), MEDIUM, READ_ONLY,
+        "How long a node that is stopped waits for the controller to let it go.")
+    barnabas_cleaner_idle_timeout_ms: int = key(LONG, 60_000, at_least(0), LOW, READ_ONLY,
+        "How long a process that cleans logs is kept for the next one.")
+    barnabas_cold_read_max_bytes: int = key(INT, MEBIBYTE, at_least(4096), LOW, READ_ONLY,
+        "The most bytes of a file that a thread reads at once for one connection, where only the disk has them.")
+    barnabas_cold_read_threads: int = key(INT, 8, at_least(1), LOW, READ_ONLY,
+        "How many such threads there are at most.")
     barnabas_logging_format: str = key(STRING, "human", one_of("human", "json"), LOW, READ_ONLY,
         "How Barnabas writes its log: human for people, json for programs.")

@@ -1,0 +1,1 @@
+"""What a running node does by itself, a file for each duty."""
