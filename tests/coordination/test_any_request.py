@@ -13,8 +13,8 @@ from barnabas.protocol.apis import APIS
 from barnabas.protocol.codec import decode, encode
 from barnabas.protocol.log_records import CONSUMER_OFFSETS
 from tests.coordination.asking import parse_request
+from tests.coordination.checks import check_durable, check_group, names_of_waiting
 from tests.coordination.coordinator import Coordinator
-from tests.coordination.test_groups_model import check_group, names_of_waiting
 
 _MEMBERS = ["", "anna-1", "anna-2", "bert-1", "one-1", "one-2", "two-1", "nobody"]
 _INSTANCES = ["", "one", "two", "three"]
@@ -95,6 +95,7 @@ def test_any_request_has_an_answer(asked: list[tuple[str, str]], delay_ms: int, 
             assert isinstance(each, ClassicGroup)
             check_group(each, coordinator.shard)
         assert set(coordinator.waiting) == set(names_of_waiting(coordinator.shard))
+    check_durable(coordinator)
     for entry, _ in coordinator.log:
         if isinstance(entry, GroupRecord):
             key = CONSUMER_OFFSETS.decode_key(entry.key_bytes())

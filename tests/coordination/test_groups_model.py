@@ -4,17 +4,13 @@ moment; and what has to hold whatever they do.
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from barnabas.coordination.groups import GroupConfig, GroupShard, decide_topics_deleted
+from barnabas.coordination.groups import GroupConfig, decide_topics_deleted
 from barnabas.coordination.groups.classic_group import ClassicGroup, GroupState
-from barnabas.coordination.groups.deadlines import join_deadline, member_deadline, sync_deadline
-from barnabas.coordination.groups.decision import join_name, sync_name
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest
@@ -41,6 +37,7 @@ from barnabas.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponse,
 )
 from barnabas.protocol.schema import Message
+from tests.coordination.checks import check_durable, check_group, names_of_waiting
 from tests.coordination.coordinator import Coordinator
 
 GROUPS = ["a", "b"]
@@ -363,75 +360,7 @@ class Groups(RuleBasedStateMachine):
     def the_log_brings_back_what_is_durable(self) -> None:
         if not hasattr(self, "coordinator"):
             return
-        ours, replayed = self.coordinator.shard, self.coordinator.replayed()
-        assert list(replayed.offsets.committed) == list(ours.offsets.committed)
-        assert {producer: sorted(each) for producer, each in replayed.offsets.pending.items()} == {
-            producer: sorted(each) for producer, each in ours.offsets.pending.items()
-        }
-        for group in ours.groups.values():
-            assert isinstance(group, ClassicGroup)
-            durable = replayed.classic(group.group_id)
-            assert durable is not None
-            if group.state in (GroupState.STABLE, GroupState.EMPTY):
-                assert what_is_durable(durable) == what_is_durable(group)
-            else:
-                assert durable.generation <= group.generation
-
-
-def what_is_durable(group: ClassicGroup) -> object:
-    members = {
-        member.member_id: (
-            member.instance_id,
-            member.client_id,
-            member.session_timeout_ms,
-            member.rebalance_timeout_ms,
-            member.metadata(group.protocol_name),
-            member.assignment,
-        )
-        for member in group.members.values()
-    }
-    return group.state, group.generation, group.protocol_name, group.leader, group.static_members, members
-
-
-def names_of_waiting(shard: GroupShard) -> list[str]:
-    names = []
-    for group in shard.groups.values():
-        assert isinstance(group, ClassicGroup)
-        for member in group.members.values():
-            if member.awaits_join:
-                names.append(join_name(group.group_id, member.member_id))
-            if member.awaits_sync:
-                names.append(sync_name(group.group_id, member.member_id))
-    return names
-
-
-def check_group(group: ClassicGroup, shard: GroupShard) -> None:
-    """What is counted is so many, what is indexed is there, and nobody waits for what will not come."""
-    members = group.members
-    assert all(member_id == member.member_id for member_id, member in members.items())
-    assert group.awaiting_join == sum(member.awaits_join for member in members.values())
-    support = Counter(name for member in members.values() for name in dict(member.protocols))
-    assert group.protocol_support == dict(support)
-    assert group.static_members == {
-        member.instance_id: member_id for member_id, member in members.items() if member.instance_id is not None
-    }
-    assert not group.pending_members & members.keys()
-    assert (group.leader in members) if members else group.leader is None
-    assert group.is_empty <= (not members)
-    assert len(members) <= shard.config.max_size or group.state is GroupState.PREPARING_REBALANCE
-    if members:
-        assert any(count == len(members) for count in support.values()), "some protocol is everybody's"
-    deadlines = shard.deadlines
-    for member_id in [*members, *group.pending_members]:
-        heard_of = member_id in members and members[member_id].is_heard_of
-        assert heard_of or deadlines.get(member_deadline(group.group_id, member_id)) is not None
-    preparing = group.state is GroupState.PREPARING_REBALANCE
-    assert (deadlines.get(join_deadline(group.group_id)) is not None) == preparing
-    if group.state is GroupState.COMPLETING_REBALANCE:
-        assert not any(member.awaits_join for member in members.values())
-        assert group.pending_sync or deadlines.get(sync_deadline(group.group_id)) is None
-    if group.state is GroupState.STABLE:
-        assert not any(member.awaits_join or member.awaits_sync for member in members.values())
+        check_durable(self.coordinator)
 
 
 TestGroups = pytest.mark.slow(Groups.TestCase)

@@ -1,4 +1,4 @@
-"""Every scenario, word for word; and after each, that the log alone brings back what is durable."""
+"""Every scenario, word for word."""
 
 from __future__ import annotations
 

@@ -24,6 +24,7 @@ from barnabas.protocol.records.consumer_protocol import ConsumerProtocolSubscrip
 from barnabas.protocol.schema import Struct, Uuid
 from tests.coordination.asking import parse_request
 from tests.coordination.beside_kafka import KAFKA_CONFIG
+from tests.coordination.checks import check_durable
 from tests.coordination.coordinator import START_MS, Coordinator
 
 _TIMES = {"current_state_timestamp", "commit_timestamp", "expire_timestamp"}
@@ -138,10 +139,12 @@ def commands_and_remarks(text: str) -> list[str]:
 
 
 def run(text: str) -> str:
+    """The file as it came out; after every line the log brings back what is durable."""
     transcript = Transcript(read_config(text))
     for line in commands_and_remarks(text):
         if line.startswith("> "):
             transcript.run(line)
+            check_durable(transcript.coordinator)
         else:
             transcript.lines.append(line)
     return "\n".join(transcript.lines) + "\n"
