@@ -53,6 +53,12 @@ class GroupShard:
         group = self.groups.get(group_id)
         return group if isinstance(group, ClassicGroup) else None
 
+    @property
+    def deadline_ms(self) -> int | None:
+        """When `decide_tick` has something to do; None where nothing was loaded."""
+        first = self.deadlines.first()
+        return None if first is None else first[0]
+
     def apply(self, outcome: Outcome[GroupRecord, Reply], first_offset: int, producer_id: int = NO_PRODUCER_ID) -> None:
         """What was appended, `first_offset` being the first record's, in a batch of `producer_id` if it was part of a
         transaction; without records any offset will do."""

@@ -116,14 +116,14 @@ class Coordinator:
 
     def tick(self) -> None:
         """Everything that is due."""
-        while (first := self.shard.deadlines.first()) is not None and first[0] <= self.now_ms:
+        while (due_ms := self.shard.deadline_ms) is not None and due_ms <= self.now_ms:
             self.take(decide_tick(self.shard, self.now_ms))
 
     def advance(self, by_ms: int) -> None:
         """Deadline by deadline."""
         end_ms = self.now_ms + by_ms
-        while (first := self.shard.deadlines.first()) is not None and first[0] <= end_ms:
-            self.now_ms = max(first[0], self.now_ms)
+        while (due_ms := self.shard.deadline_ms) is not None and due_ms <= end_ms:
+            self.now_ms = max(due_ms, self.now_ms)
             self.tick()
         self.now_ms = end_ms
 

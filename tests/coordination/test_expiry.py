@@ -27,6 +27,4 @@ def test_a_look_at_many_offsets_is_taken_in_small_batches() -> None:
     assert sum(sizes) == 2 * (MANY + 1)
     assert max(sizes) <= RECORDS_A_LOOK + 1
     assert coordinator.shard.groups == {}
-    first = coordinator.shard.deadlines.first()
-    assert first is not None
-    assert first[0] == coordinator.now_ms + 1000, "and the next one is due when it was to be"
+    assert coordinator.shard.deadline_ms == coordinator.now_ms + 1000, "and the next one is due when it was to be"
