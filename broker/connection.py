@@ -110,6 +110,11 @@ class Connection:
             self.close(f"{error.strerror or error}")
 
     @property
+    def is_idle(self) -> bool:
+        """Everything that it asked is answered."""
+        return self.is_open and not self.waiting and not self._outgoing
+
+    @property
     def _blocked(self) -> bool:
         return self.waiting or self.muted or bool(self._outgoing)
 

@@ -46,18 +46,18 @@ class ControllerService:
         image: ClusterImage,
         clock: Clock,
         *,
-        max_bytes_between_snapshots: int,
         on_change: Callable[[ImageDelta], None],
+        after_commit: Callable[[], None],
         sync_in_thread: bool,
     ) -> None:
-        """`image` is the broker's; `on_change` is told what each commit changed in it. Where syncing costs nothing, as
-        in memory, it needs no thread."""
+        """`image` is the broker's; `on_change` is told what each commit changed in it, `after_commit` that there was
+        one. Where syncing costs nothing, as in memory, it needs no thread."""
         self.controller = controller
         self.image = image
         self._journal = journal
         self._clock = clock
-        self._max_bytes_between_snapshots = max_bytes_between_snapshots
         self._on_change = on_change
+        self._after_commit = after_commit
         self._sync_in_thread = sync_in_thread
         self._uncommitted: deque[_Appended] = deque()
         self._appended = trio.Event()
@@ -105,5 +105,4 @@ class ControllerService:
         if delta:
             self._on_change(delta)
         self.committed.advance(offset)
-        if self._journal.wants_snapshot(self._max_bytes_between_snapshots):
-            self._journal.take_snapshot(self.image, self._clock.now_ms())
+        self._after_commit()

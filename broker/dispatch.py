@@ -24,23 +24,23 @@ from barnabas.protocol.schema import Message
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
-__all__ = ["SPOKEN", "Dispatcher"]
-
-SPOKEN: Mapping[int, Api] = {key: APIS[key] for key in sorted(MODULES)}
-"""What is advertised, and nothing else is answered."""
+__all__ = ["Dispatcher"]
 
 Response = Message | None
 Handler = Callable[["Node", Call, Any], Response | Coroutine[Any, Any, Response]]
 
 
 class Dispatcher:
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, package: str = "barnabas.broker.apis", modules: Mapping[int, str] = MODULES) -> None:
+        """`modules` are all that is advertised, and nothing else is answered."""
         self._node = node
+        self._modules = {key: f"{package}.{name}" for key, name in modules.items()}
+        self._spoken: Mapping[int, Api] = {key: APIS[key] for key in modules}
         self._handlers: dict[int, Handler] = {}
 
     def serve(self, connection: Connection, frame: bytes | bytearray) -> Answer | Coroutine[Any, Any, Answer]:
         try:
-            request = decode_request(frame, SPOKEN)
+            request = decode_request(frame, self._spoken)
         except UnsupportedRequest as error:
             if error.api_key == API_VERSIONS:
                 return unsupported_api_versions(error.correlation_id)
@@ -76,7 +76,7 @@ class Dispatcher:
         if isinstance(error, CloseConnection | MalformedFrame):
             raise error
         if isinstance(error, KafkaError):
-            refused = getattr(import_module(f"barnabas.broker.apis.{MODULES[call.api.key]}"), "refused", None)
+            refused = getattr(import_module(self._modules[call.api.key]), "refused", None)
             if refused is not None:
                 response: Response = refused(call, request, error)
                 return response
@@ -84,6 +84,6 @@ class Dispatcher:
         raise CloseConnection(f"{call.api.name} failed; the broker's log says why") from None
 
     def _load(self, key: int) -> Handler:
-        handler: Handler = import_module(f"barnabas.broker.apis.{MODULES[key]}").handle
+        handler: Handler = import_module(self._modules[key]).handle
         self._handlers[key] = handler
         return handler

@@ -1,4 +1,4 @@
-"""`__cluster_metadata-0` of a quorum in which this node alone votes: its log, its snapshots, and the file quorum-state.
+"""`__cluster_metadata-0` of a quorum in which this node alone votes: its log and its snapshots.
 
 Whoever alone votes wins every election: each start is a new epoch, which begins with a LeaderChange record, as Kafka's
 raft writes it. Records count when they have been synced, whatever the durability of other topics.
@@ -6,9 +6,12 @@ raft writes it. Records count when they have been synced, whatever the durabilit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
+from barnabas.broker.metadata_snapshots import MetadataSnapshots
+from barnabas.broker.quorum import Quorum, first_voters
 from barnabas.coordination.cluster.bootstrap import (
     BOOTSTRAP_CHECKPOINT,
     bootstrap_records,
@@ -18,25 +21,13 @@ from barnabas.coordination.cluster.bootstrap import (
 )
 from barnabas.coordination.cluster.image import ClusterImage
 from barnabas.coordination.cluster.log_batch import build_metadata_batch, read_metadata_batch
-from barnabas.coordination.cluster.quorum_state import QUORUM_STATE, decode_quorum_state, encode_quorum_state
 from barnabas.coordination.cluster.records import MetadataRecord
-from barnabas.coordination.cluster.snapshot_file import (
-    BOOTSTRAP_SNAPSHOT,
-    Snapshot,
-    SnapshotId,
-    decode_snapshot,
-    encode_snapshot,
-)
+from barnabas.coordination.cluster.snapshot_file import BOOTSTRAP_SNAPSHOT, Snapshot, SnapshotId, encode_snapshot
 from barnabas.coordination.cluster.snapshot_records import snapshot_records
 from barnabas.protocol.batch_builder import build_batch
 from barnabas.protocol.batches import Batch, iterate_batches
-from barnabas.protocol.codec import encode
-from barnabas.protocol.control import ControlRecordType, control_key, control_record_type
 from barnabas.protocol.errors import MalformedFrame
-from barnabas.protocol.record import Record, read_records
-from barnabas.protocol.records.control import KRaftVersionRecord, LeaderChangeMessage, Voter, VotersRecord
-from barnabas.protocol.records.quorum_state import QuorumStateData
-from barnabas.protocol.schema import Uuid
+from barnabas.protocol.records.control import VotersRecordVoter
 from barnabas.storage.checkpoints import MalformedFile
 from barnabas.storage.disk import Disk
 from barnabas.storage.durability import Unsynced
@@ -44,13 +35,12 @@ from barnabas.storage.loading import open_log
 from barnabas.storage.log import Log
 from barnabas.storage.log_directory import METADATA_TOPIC
 from barnabas.storage.producer_state import AppendOrigin
+from barnabas.storage.segment import Segment
 from barnabas.storage.topic_config import TopicConfig
 
 __all__ = ["MetadataLog", "metadata_log_config"]
 
 _READ_BYTES = 4 << 20
-_CLUSTER_METADATA_ID = Uuid((1).to_bytes(16, "big"))
-"""The topic id that Kafka gives to this one topic, in every cluster."""
 
 
 def metadata_log_config(segment_bytes: int, segment_ms: int, max_batch_bytes: int) -> TopicConfig:
@@ -66,40 +56,32 @@ def metadata_log_config(segment_bytes: int, segment_ms: int, max_batch_bytes: in
 
 
 class MetadataLog:
-    """Open it, `replay` it, `begin_epoch`; then `append` and, when synced, `committed`."""
+    """Open it, `replay` it, `begin_epoch`; then `append` and, when synced, `synced`."""
 
     def __init__(
         self,
         disk: Disk,
         parent: Path,
         *,
-        node_id: int,
-        directory_id: Uuid,
+        ours: VotersRecordVoter,
+        static: bool,
         config: TopicConfig,
-        voters: VotersRecord,
         now_ms: int,
         report: Callable[[str], None],
     ) -> None:
-        """`voters` are for a quorum that begins now; later its own records say who votes."""
+        """`ours` is this node as a voter. In a `static` quorum, of controller.quorum.voters, no record says who votes;
+        that counts for a quorum that begins now, and later what the log says."""
         self._disk = disk
-        self._node_id = node_id
-        self._directory_id = directory_id
         self._report = report
+        self._node_id = ours.voter_id
         self.directory = parent / f"{METADATA_TOPIC}-0"
         self._bootstrap_path = parent / BOOTSTRAP_CHECKPOINT
-        is_new = not disk.exists(self.directory)
-        if is_new and not disk.exists(self._bootstrap_path):
-            disk.replace_file(self._bootstrap_path, encode_bootstrap_checkpoint(bootstrap_records(), now_ms=now_ms))
-        disk.make_directory(self.directory)
-        if is_new:
-            disk.sync_directory(parent)
-            disk.replace_file(
-                self.directory / BOOTSTRAP_SNAPSHOT.file_name, encode_first_snapshot(voters, now_ms=now_ms)
-            )
-        self.snapshot_ids = self._find_snapshots()
-        self.kraft_version = 0
-        self.voters: VotersRecord | None = None
-        latest = self.snapshot_ids[-1] if self.snapshot_ids else None
+        self._format(ours, static=static, now_ms=now_ms)
+        self.quorum = Quorum(disk, self.directory, ours)
+        self.snapshots = MetadataSnapshots(disk, self.directory, report)
+        self._newest = self.snapshots.read_latest()
+        bases = self._bases()
+        end_of_snapshot = self._newest[0].end_offset if self._newest else 0
         self.log: Log = open_log(
             disk,
             self.directory,
@@ -107,15 +89,61 @@ class MetadataLog:
             now_ms=now_ms,
             # Kafka too never trusts that this log was closed: it is small, and everything hangs on it.
             clean=False,
-            start_offset=0 if latest is None else self._log_start(latest),
+            start_offset=min(bases, default=end_of_snapshot),
             report=report,
         )
+        self._fit_to_snapshot(now_ms)
         self.epoch = 0
         self._bytes_since_snapshot = 0
+        self.snapshot_ms = now_ms
+
+    def _format(self, ours: VotersRecordVoter, *, static: bool, now_ms: int) -> None:
+        """What is not there yet: it may have been done halfway. A log that has begun is not touched."""
+        disk, directory = self._disk, self.directory
+        there = disk.exists(directory)
+        names = disk.names(directory) if there else []
+        if any(SnapshotId.parse(name) for name in names) or any(name.endswith(".log") for name in names):
+            return
+        if not disk.exists(self._bootstrap_path):
+            disk.replace_file(self._bootstrap_path, encode_bootstrap_checkpoint(bootstrap_records(), now_ms=now_ms))
+        disk.make_directory(directory)
+        disk.sync_directory(directory.parent)
+        if not static:
+            data = encode_first_snapshot(first_voters(ours), now_ms=now_ms)
+            disk.replace_file(directory / BOOTSTRAP_SNAPSHOT.file_name, data)
+
+    def _bases(self) -> list[int]:
+        names = self._disk.names(self.directory)
+        return [int(name[:20]) for name in names if len(name) == 24 and name.endswith(".log")]
+
+    def _fit_to_snapshot(self, now_ms: int) -> None:
+        """A log that ends before the newest snapshot lacks what that has, and begins anew behind it. One that begins
+        behind it has lost records for good."""
+        log = self.log
+        end, epoch = self._newest[0] if self._newest else (0, 0)
+        if log.start_offset > end:
+            raise MalformedFile(
+                self.directory,
+                None,
+                f"the log begins at offset {log.start_offset}, and its newest snapshot that can be read ends at {end}",
+                "restore the missing snapshot from a copy",
+            )
+        if log.end_offset < end or (log.end_offset == end and (log.epochs.latest_epoch or 0) < epoch):
+            if log.end_offset > log.start_offset:
+                self._report(
+                    f"{self.directory}: the log ends at {log.end_offset}, and begins anew at its snapshot's {end}"
+                )
+            log.truncate_fully_and_start_at(end, now_ms)
+        for path in self.snapshots.forget_before(SnapshotId(log.start_offset, -1)):
+            self._disk.remove(path)
 
     @property
     def end_offset(self) -> int:
         return self.log.end_offset
+
+    @property
+    def kraft_version(self) -> int:
+        return self.quorum.kraft_version
 
     @property
     def bootstrap(self) -> Sequence[MetadataRecord]:
@@ -132,125 +160,54 @@ class MetadataLog:
                 "restore it from a copy, or delete it to begin with the defaults",
             ) from None
 
-    def _find_snapshots(self) -> list[SnapshotId]:
-        found = map(SnapshotId.parse, self._disk.names(self.directory))
-        return sorted(one for one in found if one is not None)
-
-    def _log_start(self, snapshot: SnapshotId) -> int:
-        """The log may begin no later than the newest snapshot ends, and does so where its older segments are gone."""
-        bases = [int(name[:20]) for name in self._disk.names(self.directory) if name.endswith(".log")]
-        return min([snapshot.end_offset, *bases]) if bases else snapshot.end_offset
-
     # Reading
 
-    def replay(self, image: ClusterImage) -> None:
-        """Everything that the snapshot and the log say, into an empty image."""
+    def replay(self, *images: ClusterImage) -> None:
+        """Everything that the snapshot and the log say, into empty images."""
         offset = 0
-        if self.snapshot_ids:
-            latest = self.snapshot_ids[-1]
-            snapshot = self._read_snapshot(latest)
-            self.kraft_version, self.voters = snapshot.kraft_version, snapshot.voters
-            offset = latest.end_offset
-            image.apply_batch(
-                snapshot.records,
-                offset - len(snapshot.records),
-                epoch=latest.epoch,
-                timestamp_ms=snapshot.last_log_timestamp_ms,
-            )
-            image.next_offset = offset
-        for batch in self.batches_from(max(offset, self.log.start_offset)):
-            if batch.next_offset > offset:
-                self._bytes_since_snapshot += batch.size
-                self._apply(batch, image)
+        if self._newest is not None:
+            snapshot_id, snapshot = self._newest
+            self._newest = None
+            offset = snapshot_id.end_offset
+            self.quorum.read_snapshot(snapshot_id, snapshot)
+            for image in images:
+                _apply_snapshot(image, snapshot_id, snapshot)
+        for batch in self.batches_from(offset):
+            self._bytes_since_snapshot += batch.size
+            if batch.control:
+                self.quorum.read_control(batch)
+            records = list(read_metadata_batch(batch))
+            for image in images:
+                _apply(image, batch, records)
 
-    def _read_snapshot(self, snapshot_id: SnapshotId) -> Snapshot:
-        path = self.directory / snapshot_id.file_name
-        try:
-            return decode_snapshot(self._disk.read_file(path))
-        except MalformedFrame as error:
-            raise MalformedFile(
-                path, None, str(error), "restore it from a copy; the log alone does not hold what came before it"
-            ) from None
-
-    def _apply(self, batch: Batch, image: ClusterImage) -> None:
-        if batch.control:
-            self._read_control(batch)
-            image.next_offset = batch.next_offset
-            image.epoch = batch.partition_leader_epoch
-        else:
-            image.apply_batch(
-                read_metadata_batch(batch),
-                batch.base_offset,
-                epoch=batch.partition_leader_epoch,
-                timestamp_ms=batch.max_timestamp,
-            )
-
-    def _read_control(self, batch: Batch) -> None:
-        from barnabas.protocol.codec import decode
-
-        for record in read_records(batch):
-            kind = control_record_type(record.key)
-            if kind is ControlRecordType.KRAFT_VERSION and record.value is not None:
-                self.kraft_version = decode(KRaftVersionRecord, 0, record.value).kraft_version
-            elif kind is ControlRecordType.KRAFT_VOTERS and record.value is not None:
-                self.voters = decode(VotersRecord, 0, record.value)
-
-    def batches_from(self, offset: int) -> list[Batch]:
-        """Whole, checked."""
-        batches: list[Batch] = []
+    def batches_from(self, offset: int) -> Iterator[Batch]:
+        """Whole and checked, and one behind the other: this log has no gaps, or it has lost something."""
         while offset < self.log.end_offset:
-            part = self.log.read(offset, _READ_BYTES)
-            found = list(iterate_batches(part.read()))
-            for batch in found:
-                batch.check()
-            if not found:
-                break
-            offset = found[-1].next_offset
-            batches += found
-        return batches
+            begin = offset
+            for batch in iterate_batches(self.log.read(offset, _READ_BYTES).read()):
+                if batch.base_offset > offset:
+                    break
+                if batch.next_offset > offset:
+                    batch.check()
+                    yield batch
+                    offset = batch.next_offset
+            if offset == begin:
+                raise MalformedFile(
+                    self.directory,
+                    None,
+                    f"the records from offset {offset} on are missing, though the log ends at {self.log.end_offset}",
+                    "restore the directory from a copy",
+                )
 
     # Leading
 
     def begin_epoch(self, now_ms: int) -> None:
         """Vote for ourselves, and say in the log that we lead."""
-        state, version = self._read_quorum_state()
         latest = self.log.epochs.latest_epoch
-        self.epoch = max(state.leader_epoch, -1 if latest is None else latest) + 1
-        state = QuorumStateData(
-            leader_id=self._node_id,
-            leader_epoch=self.epoch,
-            voted_id=-1,
-            cluster_id="",
-            current_voters=state.current_voters,
-        )
-        if version == 1:
-            state.voted_directory_id = Uuid(bytes(16))
-        self._disk.replace_file(self.directory / QUORUM_STATE, encode_quorum_state(state, version) + b"\n")
-        first = self.log.end_offset == 0 and self.kraft_version >= 1
-        self._append_control(now_ms, with_voters=first)
-        self.sync()
-
-    def _read_quorum_state(self) -> tuple[QuorumStateData, int]:
-        path = self.directory / QUORUM_STATE
-        if not self._disk.exists(path):
-            return QuorumStateData(leader_id=-1, leader_epoch=0, voted_id=-1), 1 if self.kraft_version >= 1 else 0
-        try:
-            return decode_quorum_state(self._disk.read_file(path))
-        except ValueError as error:
-            raise MalformedFile(path, None, str(error), "delete it: this node alone votes") from None
-
-    def _append_control(self, now_ms: int, *, with_voters: bool) -> None:
-        ours = [Voter(voter_id=self._node_id, voter_directory_id=self._directory_id)]
-        version = 1 if self.kraft_version >= 1 else 0
-        change = LeaderChangeMessage(version=version, leader_id=self._node_id, voters=ours, granting_voters=ours)
-        records = [Record(control_key(ControlRecordType.LEADER_CHANGE), encode(change, version), timestamp=now_ms)]
-        if with_voters and self.voters is not None:
-            kraft = KRaftVersionRecord(kraft_version=self.kraft_version)
-            records += [
-                Record(control_key(ControlRecordType.KRAFT_VERSION), encode(kraft, 0), timestamp=now_ms),
-                Record(control_key(ControlRecordType.KRAFT_VOTERS), encode(self.voters, 0), timestamp=now_ms),
-            ]
+        newest = self.snapshots.ids[-1].epoch if self.snapshots.ids else 0
+        self.epoch, records = self.quorum.begin_epoch(max(newest, -1 if latest is None else latest), now_ms)
         self._append(build_batch(records, control=True), now_ms)
+        self.sync()
 
     def append(self, records: Sequence[MetadataRecord], now_ms: int) -> int:
         """All in one batch; return the offset of the first."""
@@ -277,24 +234,76 @@ class MetadataLog:
 
     # Snapshots
 
-    def wants_snapshot(self, max_bytes: int) -> bool:
-        return self._bytes_since_snapshot > max_bytes
+    def snapshot_due(self, now_ms: int, max_bytes: int, max_interval_ms: int) -> bool:
+        """By the bytes since the last one; or by the time (0: never), if there is anything new."""
+        if self._bytes_since_snapshot >= max_bytes:
+            return True
+        waited_ms = now_ms - self.snapshot_ms
+        return bool(max_interval_ms and self._bytes_since_snapshot and waited_ms >= max_interval_ms)
 
-    def take_snapshot(self, image: ClusterImage, now_ms: int) -> SnapshotId:
-        """Of an image of all that is committed."""
+    def encode_snapshot(self, image: ClusterImage, now_ms: int) -> tuple[SnapshotId, Callable[[], None]]:
+        """Of an image of all that is committed, which nobody changes any more. The work is for a thread; it writes the
+        file, and then `snapshot_written` is to be called."""
         snapshot_id = SnapshotId(image.next_offset, image.epoch)
-        data = encode_snapshot(
-            snapshot_records(image),
-            epoch=image.epoch,
-            last_log_timestamp_ms=image.timestamp_ms,
-            now_ms=now_ms,
-            kraft_version=self.kraft_version,
-            voters=self.voters,
-        )
-        self._disk.replace_file(self.directory / snapshot_id.file_name, data)
-        self.snapshot_ids = self._find_snapshots()
+        kraft_version, voters = self.quorum.kraft_version, self.quorum.voters
         self._bytes_since_snapshot = 0
-        return snapshot_id
+        self.snapshot_ms = now_ms
+
+        def work() -> None:
+            data = encode_snapshot(
+                snapshot_records(image),
+                epoch=image.epoch,
+                last_log_timestamp_ms=image.timestamp_ms,
+                now_ms=now_ms,
+                kraft_version=kraft_version,
+                voters=voters,
+            )
+            self.snapshots.write(snapshot_id, data)
+
+        return snapshot_id, work
+
+    def snapshot_written(self, snapshot_id: SnapshotId) -> None:
+        self.snapshots.add(snapshot_id)
+
+    def clean(self, now_ms: int, max_bytes: int, max_ms: int) -> tuple[list[Segment], list[Path]]:
+        """Forget what is more than is to be kept, oldest first (negative: keep all); the newest snapshot and what is
+        behind it stays. What is returned is for a thread to remove."""
+        snapshots = self.snapshots
+        sizes = {one: snapshots.size(one) for one in snapshots.ids} if max_bytes >= 0 and len(snapshots.ids) > 1 else {}
+        doomed: list[Path] = []
+        while len(snapshots.ids) > 1:
+            oldest, following = snapshots.ids[:2]
+            too_large = max_bytes >= 0 and self.log.size + sum(sizes.values()) > max_bytes
+            too_old = max_ms >= 0 and now_ms - snapshots.timestamp_ms(oldest) > max_ms
+            if not (too_large or too_old):
+                break
+            sizes.pop(oldest, None)
+            self.log.advance_start(following.end_offset)
+            start = self.log.start_offset
+            due = [one for one, after in pairwise(self.log.segments) if after.base_offset <= start]
+            self.log.delete_segments(due)
+            doomed += snapshots.forget_before(following)
+        removed, self.log.removed = self.log.removed, []
+        return removed, doomed
 
     def close(self) -> None:
         self.log.close()
+
+
+def _apply_snapshot(image: ClusterImage, snapshot_id: SnapshotId, snapshot: Snapshot) -> None:
+    end = snapshot_id.end_offset
+    image.apply_batch(
+        snapshot.records,
+        end - len(snapshot.records),
+        epoch=snapshot_id.epoch,
+        timestamp_ms=snapshot.last_log_timestamp_ms,
+    )
+    image.next_offset = end
+
+
+def _apply(image: ClusterImage, batch: Batch, records: Sequence[MetadataRecord]) -> None:
+    if batch.control:
+        image.next_offset = batch.next_offset
+        image.epoch = batch.partition_leader_epoch
+        return
+    image.apply_batch(records, batch.base_offset, epoch=batch.partition_leader_epoch, timestamp_ms=batch.max_timestamp)

@@ -27,24 +27,30 @@ from barnabas.broker.configuration.dynamic import keep_valid
 from barnabas.broker.configuration.node_config import NodeConfig
 from barnabas.broker.connection import Answer, CloseConnection, Connection
 from barnabas.broker.controller import ControllerService
+from barnabas.broker.controller_listener import ControllerDoor, controller_addresses
 from barnabas.broker.dispatch import Dispatcher
+from barnabas.broker.draining import drain, settle
+from barnabas.broker.event_log import Event, Level, Report
 from barnabas.broker.group_coordinator import GroupCoordinator
 from barnabas.broker.housekeeping.loading import load_logs
 from barnabas.broker.housekeeping.stopping import close_directories, shut_down_controlled
 from barnabas.broker.listener import Listener
 from barnabas.broker.metadata_log import MetadataLog, metadata_log_config
+from barnabas.broker.metadata_upkeep import MetadataUpkeep
 from barnabas.broker.partitions import Partitions, overrides_of
 from barnabas.broker.poller import Poller
 from barnabas.broker.producer_ids import ProducerIds
-from barnabas.broker.registration import registration_request
+from barnabas.broker.quorum import voter
+from barnabas.broker.registration import controller_registration_request, registration_request
+from barnabas.broker.startable import CannotStart, check_startable
 from barnabas.broker.syncer import Syncer
 from barnabas.broker.topics import ImageTopics
-from barnabas.coordination.cluster.bootstrap import standalone_voters
 from barnabas.coordination.cluster.configs import ALL_BROKERS, ResourceType, broker_resource
 from barnabas.coordination.cluster.delta import ImageDelta
 from barnabas.coordination.cluster.features import SUPPORTED_FEATURES
 from barnabas.coordination.cluster.image import ClusterImage
 from barnabas.coordination.controller.activation import activate
+from barnabas.coordination.controller.controller_registration import register_controller
 from barnabas.coordination.controller.heartbeat import heartbeat
 from barnabas.coordination.controller.registration import register_broker
 from barnabas.coordination.controller.settings import ControllerSettings
@@ -74,9 +80,9 @@ class Node:
         clock: Clock | None = None,
         disk: Disk | None = None,
         random_bytes: Callable[[int], bytes] = os.urandom,
-        report: Callable[[str], None] = print,
+        report: Report = print,
     ) -> None:
-        """`report` gets one line for each thing that happens."""
+        """`report` is told everything that happens."""
         self.static_config = self.config = config
         self.node_id = config.node_id
         self.clock = clock or Clock()
@@ -92,6 +98,7 @@ class Node:
         self.incarnation_id = self.random_uuid()
         self.broker_epoch = -1
         self.listeners: list[Listener] = []
+        self.controller_listeners: list[Listener] = []
         self.producer_ids = ProducerIds(self)
         self.topics = ImageTopics(self.image)
         self._poller = Poller()
@@ -104,12 +111,22 @@ class Node:
 
     @property
     def addresses(self) -> list[tuple[str, int]]:
+        """Where clients come in."""
         return [listener.address for listener in self.listeners]
+
+    @property
+    def all_listeners(self) -> list[Listener]:
+        return [*self.listeners, *self.controller_listeners]
+
+    @property
+    def is_stopping(self) -> bool:
+        return self._stopping.is_set()
 
     # From start to stop
 
     async def run(self, *, task_status: trio.TaskStatus[Node] = trio.TASK_STATUS_IGNORED) -> None:
         """Until `stop`, or until cancelled, which is no clean stop: it leaves what a kill leaves."""
+        check_startable(self.config)
         self._open_directories()
         try:
             async with trio.open_nursery() as nursery:
@@ -120,7 +137,7 @@ class Node:
                 await self._finish()
                 nursery.cancel_scope.cancel()
         finally:
-            for listener in self.listeners:
+            for listener in self.all_listeners:
                 for connection in list(listener.connections):
                     connection.close("the broker has stopped")
                 listener.close()
@@ -139,7 +156,8 @@ class Node:
             Identity(config.node_id),
             random_ids=_draw(self.random_bytes, 16),
             holder=f"barnabas, process {os.getpid()}",
-            report=self.report,
+            report=self._warn,
+            tell=self.report,
             metadata_directory=Path(config.metadata_log_dir).resolve(),
             producer_expiration_ms=config.producer_id_expiration_ms,
         )
@@ -151,10 +169,12 @@ class Node:
         self._directory_id = meta.directory_id
 
     async def _start(self, nursery: trio.Nursery) -> None:
-        self.listeners = [
-            Listener(endpoint, self._poller, self, backlog=self.config.socket_listen_backlog_size)
-            for endpoint in self.config.listeners
-        ]
+        door, backlog = ControllerDoor(self), self.config.socket_listen_backlog_size
+        for endpoint in self.config.listeners:
+            if endpoint in self.config.controller_listeners:
+                self.controller_listeners.append(Listener(endpoint, self._poller, door, backlog=backlog))
+            else:
+                self.listeners.append(Listener(endpoint, self._poller, self, backlog=backlog))
         syncs = self.durability is Durability.FSYNC
         self._syncer = Syncer(self.take_offline) if syncs else None
         self._open_controller()
@@ -166,12 +186,13 @@ class Node:
             config_of=self.topic_config,
             unique_names=self.unique_names(),
             now_ms=self.clock.now_ms,
-            report=self.report,
+            report=self._warn,
             needs_sync=self._syncer.needs_sync if self._syncer else None,
         )
         self.partitions.on_lead.append(self.groups.lead)
         self.partitions.on_resign.append(self.groups.resign)
         nursery.start_soon(self.controller.run)
+        nursery.start_soon(self._upkeep.run)
         await self._register()
         await load_logs(self)
         self.partitions.begin()
@@ -181,30 +202,31 @@ class Node:
         nursery.start_soon(self._live)
         nursery.start_soon(self.groups.run)
         nursery.start_soon(self._poller.run)
-        for listener in self.listeners:
+        for listener in self.all_listeners:
             listener.open()
 
     def _open_controller(self) -> None:
         config = self.config
         now_ms = self.clock.now_ms()
-        controllers = config.advertised_controller_listeners
-        name, host, port = ("CONTROLLER", "localhost", 9093)
-        if controllers:
-            name, host, port = controllers[0].listener, controllers[0].host or "localhost", controllers[0].port
         journal = MetadataLog(
             self.disk,
             self.directories.metadata.path,
-            node_id=self.node_id,
-            directory_id=self._directory_id,
+            ours=voter(
+                self.node_id,
+                self._directory_id,
+                controller_addresses(config.advertised_controller_listeners, self.controller_listeners),
+            ),
+            static=bool(config.controller_quorum_voters),
             config=metadata_log_config(
-                config.metadata_log_segment_bytes,
+                config.internal_metadata_log_segment_bytes or config.metadata_log_segment_bytes,
                 config.metadata_log_segment_ms,
                 config.internal_metadata_max_batch_size_in_bytes,
             ),
-            voters=standalone_voters(self.node_id, self._directory_id, name, host, port),
             now_ms=now_ms,
-            report=self.report,
+            report=self._warn,
         )
+        image = ClusterImage()
+        journal.replay(image, self.image)
         settings = ControllerSettings(
             cluster_id=self.cluster_id,
             node_id=self.node_id,
@@ -216,20 +238,19 @@ class Node:
             delete_topic_enable=config.delete_topic_enable,
             session_timeout_ms=config.broker_session_timeout_ms,
         )
-        controller = Controller(settings, NodeConfigRules(config))
-        journal.replay(controller.image)
-        journal.replay(self.image)
+        controller = Controller(settings, NodeConfigRules(config), image)
         journal.begin_epoch(now_ms)
         # Whoever had this node's id before is gone: we hold its directories.
         controller.activate(now_ms, gone={self.node_id})
         self.journal = journal
+        self._upkeep = MetadataUpkeep(self.disk, journal, self.image, config, self.clock, self.report)
         self.controller = ControllerService(
             controller,
             journal,
             self.image,
             self.clock,
-            max_bytes_between_snapshots=config.metadata_log_max_record_bytes_between_snapshots,
             on_change=self._follow,
+            after_commit=self._upkeep.after_commit,
             sync_in_thread=self.durability is not Durability.MEMORY,
         )
         self._apply_dynamic_config()
@@ -244,8 +265,14 @@ class Node:
             )
         )
         if answer.error_code:
-            raise KafkaError(ErrorCode(answer.error_code), "the controller does not take this broker")
+            code = ErrorCode(answer.error_code)
+            raise CannotStart(
+                f"The controller does not take this broker in: {code.name}; the cluster's own log says why."
+            )
         self.broker_epoch = answer.broker_epoch
+        if self.controller_listeners and self.image.required_metadata_version.controller_registration:
+            ours = controller_registration_request(self)
+            await self.controller.decide(lambda controller, _now_ms: register_controller(controller, ours))
 
     async def heartbeat(self, *, want_shut_down: bool = False) -> bool:
         """Whether the controller lets us stop."""
@@ -264,11 +291,13 @@ class Node:
             await self.heartbeat()
 
     async def _finish(self) -> None:
-        for listener in self.listeners:
+        for listener in self.all_listeners:
             listener.close()
+        await settle(self.partitions)
         for partition in self.partitions:
             partition.resign()
         await shut_down_controlled(self)
+        await drain(self.all_listeners)
         await close_directories(self)
         self.journal.close()
 
@@ -287,7 +316,7 @@ class Node:
         cluster, notices = keep_valid(configs.of(ALL_BROKERS), of_one_broker=False)
         broker, more = keep_valid(configs.of(broker_resource(self.node_id)), of_one_broker=True)
         for notice in (*notices, *more):
-            self.report(notice.text)
+            self._warn(notice.text)
         self.config = self.static_config.with_dynamic(cluster, broker)
 
     def topic_config(self, topic: str) -> TopicConfig:
@@ -342,6 +371,9 @@ class Node:
 
     # What went wrong
 
+    def _warn(self, text: str) -> None:
+        self.report(Event(text, Level.WARNING))
+
     def take_offline(self, partition: Partition, error: OSError) -> None:
         replica = self.directories.find(partition.name)
         if replica is not None:
@@ -350,15 +382,15 @@ class Node:
     def note_refusal(self, call: Call, topic: str | None, number: int, error: KafkaError) -> None:
         """One partition of a request was refused, for a reason that is the client's or the disk's."""
         if error.code == ErrorCode.KAFKA_STORAGE_ERROR:
-            self.report(f"{call.api.name} of {topic}-{number}: {error}")
+            self._warn(f"{call.api.name} of {topic}-{number}: {error}")
 
     def report_failure(self, call: Call, error: BaseException) -> None:
         """We are broken: say where."""
         text = "".join(traceback.format_exception(error))
-        self.report(f"{call.api.name} v{call.version} of client {call.client_id} failed:\n{text}")
+        self.report(Event(f"{call.api.name} v{call.version} of client {call.client_id} failed:\n{text}", Level.ERROR))
 
     def note_exhaustion(self, error: OSError) -> None:
-        self.report(f"no more connections can be accepted: {error.strerror}; raise the limit of open files (ulimit -n)")
+        self._warn(f"no more connections can be accepted: {error.strerror}; raise the limit of open files (ulimit -n)")
 
     def start_soon(self, task: Callable[..., Coroutine[Any, Any, None]], *args: object) -> None:
         """A task that lives no longer than the node."""
@@ -376,7 +408,7 @@ class Node:
             connection.close(str(error))
 
     def closed(self, connection: Connection, reason: str) -> None:  # noqa: ARG002 - a log line to come
-        for listener in self.listeners:
+        for listener in self.all_listeners:
             listener.connections.discard(connection)
 
 

@@ -23,20 +23,22 @@ def open_log_directories(
     random_ids: Iterator[bytes],
     holder: str,
     report: Callable[[str], None],
+    tell: Callable[[str], None] | None = None,
     metadata_directory: Path | None = None,
     producer_expiration_ms: int = 86_400_000,
 ) -> LogDirectories:
     """Lock, read, check and where they are empty format the directories; no log is touched.
 
     `paths` are log.dirs, absolute and without symbolic links; the metadata log's directory is the first of them unless
-    it is given. `random_ids` gives random 16 bytes as often as it is asked. Raises DiskLocked, which says who has a
-    directory, and UnusableDirectories; then nothing is held and nothing was changed.
+    it is given. `random_ids` gives random 16 bytes as often as it is asked. `report` is told what is amiss, `tell` (or
+    `report`) what was formatted. Raises DiskLocked, which says who has a directory, and UnusableDirectories; then
+    nothing is held and nothing was changed.
     """
     metadata_directory = metadata_directory or next(iter(paths), Path("/"))
     problems = check_paths(paths, metadata_directory)
     if problems:
         raise UnusableDirectories(problems)
-    opening = _Opening(disk, holder, report, producer_expiration_ms)
+    opening = _Opening(disk, holder, report, tell or report, producer_expiration_ms)
     try:
         for path in dict.fromkeys([*paths, metadata_directory]):
             opening.open(path)
@@ -49,10 +51,18 @@ def open_log_directories(
 
 
 class _Opening:
-    def __init__(self, disk: Disk, holder: str, report: Callable[[str], None], producer_expiration_ms: int) -> None:
+    def __init__(
+        self,
+        disk: Disk,
+        holder: str,
+        report: Callable[[str], None],
+        tell: Callable[[str], None],
+        producer_expiration_ms: int,
+    ) -> None:
         self.disk = disk
         self.holder = holder
         self.report = report
+        self.tell = tell
         self.producer_expiration_ms = producer_expiration_ms
         self.opened: dict[Path, LogDirectory] = {}
         self.offline: dict[Path, str] = {}
@@ -107,7 +117,7 @@ class _Opening:
                     # It comes first. If the others were formatted without it, the next start would miss its log.
                     return
             else:
-                self.report(f"{path} is formatted for node {meta.node_id} of cluster {meta.cluster_id}")
+                self.tell(f"{path} is formatted for node {meta.node_id} of cluster {meta.cluster_id}")
 
     def finish(self, paths: Sequence[Path], metadata_directory: Path) -> LogDirectories:
         if metadata_directory in self.offline:

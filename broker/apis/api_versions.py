@@ -7,9 +7,12 @@ again. Before KIP-511 the request had no fields.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from barnabas.broker.apis import MODULES
 from barnabas.broker.call import Call
+from barnabas.protocol.apis import APIS
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.api_versions import (
     ApiVersion,
@@ -51,10 +54,8 @@ def handle(node: Node, call: Call, request: ApiVersionsRequest) -> ApiVersionsRe
     )
 
 
-def spoken_versions() -> list[ApiVersion]:
-    from barnabas.broker.dispatch import SPOKEN
-
+def spoken_versions(keys: Iterable[int] = MODULES) -> list[ApiVersion]:
+    spoken = [APIS[key] for key in sorted(keys)]
     return [
-        ApiVersion(api_key=api.key, min_version=api.first_advertised, max_version=api.last_stable)
-        for api in SPOKEN.values()
+        ApiVersion(api_key=api.key, min_version=api.first_advertised, max_version=api.last_stable) for api in spoken
     ]

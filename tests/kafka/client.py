@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import socket
+from collections import deque
 from itertools import count
 from types import TracebackType
 from typing import Self, TypeVar
 
-from barnabas.protocol.apis import APIS
+from barnabas.protocol.apis import APIS, Api
 from barnabas.protocol.frames import FrameReader, decode_response, encode_request
 from barnabas.protocol.schema import Message
 
@@ -21,6 +22,7 @@ class RawClient:
         self._socket = socket.create_connection((host, port), timeout=30)
         self._reader = FrameReader(LARGEST_ANSWER_BYTES)
         self._correlation_ids = count()
+        self._asked: deque[tuple[Api, int, int]] = deque()
 
     def __enter__(self) -> Self:
         return self
@@ -31,9 +33,18 @@ class RawClient:
         self._socket.close()
 
     def ask(self, request: Message, version: int, answer: type[M]) -> M:
+        self.send(request, version)
+        return self.receive(answer)
+
+    def send(self, request: Message, version: int) -> None:
+        """Without waiting for the answer, which `receive` gives: several at a time come in order."""
         api = APIS[request.__definition__.key]
         correlation_id = next(self._correlation_ids)
         self._socket.sendall(b"".join(encode_request(api, version, correlation_id, "raw", request)))  # type: ignore[arg-type]
+        self._asked.append((api, version, correlation_id))
+
+    def receive(self, answer: type[M]) -> M:
+        api, version, correlation_id = self._asked.popleft()
         while (frame := self._reader.next_frame()) is None:
             data = self._socket.recv(1 << 20)
             if not data:

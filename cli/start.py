@@ -1,0 +1,149 @@
+"""`barnabas start`: a node, from what the command line says to a clean stop.
+
+Without anything it is one node that is all: data in ./barnabas-data, clients at 127.0.0.1:9092.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import signal
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import trio
+
+from barnabas.broker.configuration.node_config import NodeConfig
+from barnabas.broker.configuration.properties_file import parse_setting, read_properties
+from barnabas.broker.configuration.values import ConfigurationError
+from barnabas.broker.event_log import Event, EventLog, Level
+from barnabas.broker.listener import CannotListen
+from barnabas.broker.node import Node
+from barnabas.broker.startable import CannotStart
+from barnabas.cli.banner import banner
+from barnabas.cli.main import FAILED, WRONG_USAGE
+from barnabas.cli.version import VERSION
+from barnabas.storage.checkpoints import MalformedFile
+from barnabas.storage.directory_errors import UnknownDirectory, UnusableDirectories
+from barnabas.storage.disk import DiskLocked
+
+__all__ = ["add_arguments", "run", "settings_from"]
+
+_ADDRESS = re.compile(r"(?:[^:/\s,]*|\[[0-9a-fA-F:.]+\]):\d{1,5}")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--listen", metavar="HOST:PORT", help="where clients connect (127.0.0.1:9092); without HOST everywhere"
+    )
+    parser.add_argument("--data", metavar="DIR", help="where the partitions lie, log.dirs (./barnabas-data)")
+    parser.add_argument("--config", metavar="FILE", type=Path, help="Kafka's server.properties")
+    parser.add_argument(
+        "--set", metavar="KEY=VALUE", action="append", default=[], help="a key of Kafka's, over the file; any number"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if arguments.listen is not None and not _ADDRESS.fullmatch(arguments.listen):
+        return _fail([f"--listen {arguments.listen} is no address: write --listen HOST:PORT."], WRONG_USAGE)
+    try:
+        settings = dict(map(parse_setting, arguments.set))
+    except ConfigurationError as error:
+        return _fail(error.problems, WRONG_USAGE)
+    try:
+        file = read_properties(arguments.config) if arguments.config is not None else {}
+        settings = {**settings_from(arguments.listen, arguments.data, {**file, **settings}), **settings}
+        config = NodeConfig.load(file, settings)
+    except ConfigurationError as error:
+        return _fail(error.problems)
+    log = EventLog(sys.stdout, as_json=config.barnabas_logging_format == "json")
+    for notice in config.notices:
+        log(Event(notice.text, Level.WARNING if notice.warning else Level.INFO))
+    try:
+        trio.run(_serve, config, log)
+    except BaseException as error:
+        sentences = list(_sentences(error))
+        if not sentences:
+            raise
+        return _fail(sentences)
+    finally:
+        _let_go_of_output()
+    return 0
+
+
+def settings_from(listen: str | None, data: str | None, given: Mapping[str, str]) -> dict[str, str]:
+    """What the two options mean, over what else is given."""
+    settings = {}
+    if data is not None:
+        settings["log.dirs"] = data
+    if listen is not None:
+        settings["listeners"] = ",".join(_listeners(listen, given))
+    return settings
+
+
+def _listeners(address: str, given: Mapping[str, str]) -> Iterator[str]:
+    """The listener of clients moves there; those of the controller, if a file has them, stay where they are."""
+    controllers = {name.strip().upper() for name in given.get("controller.listener.names", "").split(",")}
+    listeners = [each.strip() for each in given.get("listeners", "").split(",") if each.strip()]
+    own = [each for each in listeners if each.partition(":")[0].upper() not in controllers]
+    name = own[0].partition(":")[0] if len(own) == 1 else "PLAINTEXT"
+    yield f"{name}://{address}"
+    yield from (each for each in listeners if each not in own)
+
+
+async def _serve(config: NodeConfig, log: EventLog) -> None:
+    node = Node(config, report=log)
+    async with trio.open_nursery() as nursery:
+        # Before the start: who is stopped while it starts, stops.
+        await nursery.start(_heed_signals, node, log)
+        async with trio.open_nursery() as running:
+            await running.start(node.run)
+            log(banner(node, VERSION, as_json=config.barnabas_logging_format == "json"))
+        log("the broker has stopped")
+        nursery.cancel_scope.cancel()
+
+
+async def _heed_signals(
+    node: Node, log: EventLog, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+) -> None:
+    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        task_status.started()
+        async for number in signals:
+            name = signal.Signals(number).name
+            if node.is_stopping:
+                log(Event(f"{name} again: the broker ends at once; what it has promised is on its disk", Level.WARNING))
+                os._exit(128 + number)
+            log(f"{name}: the broker stops; another {name} ends it at once")
+            node.stop()
+
+
+def _let_go_of_output() -> None:
+    """Python fails at its end if nobody reads what is left in there; the broker had stopped well."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _fail(problems: Sequence[str], code: int = FAILED) -> int:
+    for problem in problems:
+        print(f"barnabas: {problem}", file=sys.stderr)  # noqa: T201 - what a command is for
+    return code
+
+
+def _sentences(error: BaseException) -> Iterator[str]:
+    """What a start may meet that is nobody's mistake here; nothing for anything else, which is."""
+    if isinstance(error, BaseExceptionGroup):
+        for each in error.exceptions:
+            yield from _sentences(each)
+    elif isinstance(error, DiskLocked):
+        holder = error.holder or "another program, perhaps Apache Kafka"
+        yield f"{error.path.parent} is in use by {holder}: stop it first, or choose another directory with --data."
+    elif isinstance(error, UnusableDirectories | CannotStart):
+        yield from error.problems
+    elif isinstance(error, CannotListen | MalformedFile | UnknownDirectory):
+        yield str(error)
+    elif isinstance(error, OSError) and error.filename is not None:
+        yield f"{error.filename}: {error.strerror}: check its disk and who may write to it."

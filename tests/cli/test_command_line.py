@@ -1,0 +1,84 @@
+"""What the command line refuses, with which words and exit codes; no broker is started."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from barnabas.cli.main import main
+from barnabas.cli.start import settings_from
+from barnabas.cli.version import KAFKA_VERSION, VERSION
+from tests.kafka.classpath import kafka_version
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == VERSION
+    assert kafka_version() == KAFKA_VERSION
+
+
+def test_version_and_help_import_no_broker(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("barnabas.cli.start")]:
+        monkeypatch.delitem(sys.modules, name)
+    for arguments in (["--version"], ["--help"]):
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        assert ended.value.code == 0
+    assert "barnabas.cli.start" not in sys.modules
+    told = capsys.readouterr().out
+    assert VERSION in told
+    assert "start" in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ([], 2, ["COMMAND", "--help"]),
+        (["stop"], 2, ["stop", "start"]),
+        (["start", "--port", "1"], 2, ["--port", "--help"]),
+        (["start", "--listen"], 2, ["--listen"]),
+        (["start", "--listen", "nowhere"], 2, ["--listen nowhere", "HOST:PORT"]),
+        (["start", "--listen", "a:b"], 2, ["--listen a:b", "HOST:PORT"]),
+        (["start", "--set", "num.partitions"], 2, ["num.partitions", "KEY=VALUE"]),
+        (["start", "--config", "/nowhere/server.properties"], 1, ["/nowhere/server.properties", "--config"]),
+        (["start", "--set", "num.partitions=none"], 1, ["num.partitions=none", "integer", "1"]),
+        (["start", "--set", "num.partitions=0"], 1, ["num.partitions=0", "at least 1"]),
+        (["start", "--listen", "127.0.0.1:99999"], 1, ["99999", "65535"]),
+        (["start", "--set", "process.roles=broker"], 1, ["process.roles=broker"]),
+        (["start", "--set", "authorizer.class.name=x"], 1, ["authorizer.class.name"]),
+        (["start", "--listen", "127.0.0.1:0", "--data", "/proc/none"], 1, ["/proc/none"]),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_sentence(
+    arguments: list[str], code: int, words: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    if "start" in arguments and code == 1 and "--data" not in arguments:
+        arguments = [*arguments, "--data", str(tmp_path / "data")]
+    try:
+        assert main(arguments) == code
+    except SystemExit as ended:
+        assert ended.code == code
+    told = capsys.readouterr().err
+    assert all(word in told for word in words), told
+    assert "Traceback" not in told
+    assert not (tmp_path / "data").exists()
+
+
+def test_all_that_is_wrong_is_said_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["start", "--set", "num.partitions=x", "--set", "log.retention.hours=y"]) == 1
+    told = capsys.readouterr().err.splitlines()
+    assert [line.split("=")[0] for line in told] == ["barnabas: log.retention.hours", "barnabas: num.partitions"]
+
+
+def test_what_listens_moves_and_the_controller_stays() -> None:
+    file = {
+        "controller.listener.names": "CONTROLLER",
+        "listeners": "EXTERNAL://:9092, CONTROLLER://:9093",
+    }
+    assert settings_from("h:1", "/d", file) == {"listeners": "EXTERNAL://h:1,CONTROLLER://:9093", "log.dirs": "/d"}
+    assert settings_from("[::1]:1", None, {}) == {"listeners": "PLAINTEXT://[::1]:1"}
+    assert settings_from(None, None, file) == {}
