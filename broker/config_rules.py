@@ -24,6 +24,14 @@ class NodeConfigRules:
 
     def __init__(self, config: NodeConfig) -> None:
         self._config = config
+        self._latest: tuple[tuple[dict[str, str], dict[str, str]], NodeConfig] | None = None
+
+    def _with(self, layers: ConfigLayers) -> NodeConfig:
+        """A change of many partitions asks for the same again and again, and reading it takes milliseconds."""
+        key = (dict(layers.cluster), dict(layers.node))
+        if self._latest is None or self._latest[0] != key:
+            self._latest = key, self._config.with_dynamic(layers.cluster, layers.node)
+        return self._latest[1]
 
     def validate(self, resource: ConfigResource, configs: Mapping[str, str], previous: Mapping[str, str]) -> None:
         match resource.type:
@@ -54,11 +62,11 @@ class NodeConfigRules:
     def topic_value(self, name: str, layers: ConfigLayers) -> str:
         if name in layers.topic:
             return layers.topic[name]
-        config = self._config.with_dynamic(layers.cluster, layers.node)
+        config = self._with(layers)
         return as_text(getattr(config.topic_defaults, TOPIC_CONFIGS[name].field)) or ""
 
     def describe_topic(self, layers: ConfigLayers) -> Sequence[CreatableTopicConfigs]:
-        config = self._config.with_dynamic(layers.cluster, layers.node)
+        config = self._with(layers)
         return [
             CreatableTopicConfigs(
                 name=one.name,
