@@ -6,6 +6,7 @@
 # make generate    the message files again, from Kafka's published jars
 # make bench-protocol   the codec beside kio, in one run
 # make bench-storage    the log beside bare loops over the same bytes
+# make bench-broker     a node beside Apache Kafka on the same machine
 # make golden      records anew what real clients and a real Kafka say to each other
 
 PYTHON ?= python3
@@ -13,7 +14,7 @@ VENV = .venv
 BIN = $(VENV)/bin
 KAFKA_JARS = .cache/kafka-$(shell sed -n 's/.*<kafka.version>\(.*\)<.*/\1/p' tests/kafka/pom.xml)
 
-.PHONY: test quick thorough fuzz check kafka generate bench-protocol bench-storage golden clean
+.PHONY: test quick thorough fuzz check kafka generate bench-protocol bench-storage bench-broker golden clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -54,6 +55,9 @@ golden: $(VENV)/installed kafka
 
 bench-protocol: $(VENV)/installed
 	$(BIN)/python bench/protocol.py
+
+bench-broker: $(VENV)/installed kafka
+	$(BIN)/python bench/broker.py
 
 bench-storage: $(VENV)/installed
 	$(BIN)/python bench/storage.py
