@@ -7,6 +7,7 @@ watches the deadlines of all.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from functools import partial
 from types import CoroutineType
@@ -17,6 +18,7 @@ import trio
 
 from barnabas.broker.auto_creation import OFFSETS_TOPIC
 from barnabas.broker.call import Call
+from barnabas.broker.connection import CloseConnection
 from barnabas.coordination.groups import (
     GroupConfig,
     GroupRecord,
@@ -49,20 +51,30 @@ if TYPE_CHECKING:
 __all__ = ["GroupCoordinator"]
 
 _LOAD_BYTES = 1 << 20
-_RETRY_MS = 1_000
+RETRY_MS = 1_000
 """When a decision that only the time asked for could not be written, it is asked again so much later."""
 
 Decide = Callable[[int], Outcome[GroupRecord, Any]]
 
 
-class _Waiting:
-    """A request on its way to be released."""
+class _Step:
+    """What was decided for one request, until its records are committed and, if it waits, until it is released."""
 
-    __slots__ = ("answer", "event")
+    __slots__ = ("answer", "delivered", "end_offset", "is_replaced", "outcome")
 
-    def __init__(self) -> None:
-        self.event = trio.Event()
+    def __init__(self, outcome: Outcome[GroupRecord, Any], end_offset: int) -> None:
+        self.outcome = outcome
+        self.end_offset = end_offset
+        """Up to here the log has to be committed before anybody is told."""
         self.answer: Message | None = None
+        self.delivered = trio.Event()
+        self.is_replaced = False
+        """The client has asked again over another connection, and reads no answer here."""
+
+    def deliver(self, answer: object) -> None:
+        assert isinstance(answer, Message)
+        self.answer = answer
+        self.delivered.set()
 
 
 class _Led:
@@ -70,11 +82,43 @@ class _Led:
 
     def __init__(self, partition: Partition, config: GroupConfig) -> None:
         self.partition = partition
-        self.epoch = partition.leader_epoch
         self.shard = GroupShard(config)
         self.is_loaded = False
-        self.waiting: dict[str, _Waiting] = {}
-        self.deadline_ms: int | None = None
+        self.uncommitted: deque[_Step] = deque()
+        """In the order of the log: answers leave in no other."""
+        self.waiting: dict[str, _Step] = {}
+        self.retry_ms = 0
+        """Not before, after what only the time asked for could not be written."""
+
+    @property
+    def deadline_ms(self) -> int | None:
+        deadline = self.shard.deadline_ms
+        return None if deadline is None else max(deadline, self.retry_ms)
+
+    def deliver_committed(self) -> None:
+        """First those whom a decision releases, then whom it answers; who has to wait, waits from then on."""
+        committed = self.partition.high_watermark.offset
+        while self.uncommitted and self.uncommitted[0].end_offset <= committed:
+            step = self.uncommitted.popleft()
+            outcome = step.outcome
+            for name, answer in outcome.release.items():
+                self.release(name, answer)
+            if outcome.reply is not None:
+                step.deliver(outcome.reply)
+            elif outcome.waits_as is not None:
+                self._wait(outcome.waits_as, step)
+
+    def _wait(self, name: str, step: _Step) -> None:
+        before = self.waiting.get(name)
+        if before is not None:
+            before.is_replaced = True
+            before.delivered.set()
+        self.waiting[name] = step
+
+    def release(self, name: str, answer: object) -> None:
+        step = self.waiting.pop(name, None)
+        if step is not None:
+            step.deliver(answer)
 
 
 class GroupCoordinator:
@@ -83,6 +127,7 @@ class GroupCoordinator:
         self._led: dict[int, _Led] = {}
         self._to_load: list[_Led] = []
         self._wake = trio.Event()
+        self._asleep_until_ms: int | None = None
 
     @property
     def partition_count(self) -> int:
@@ -121,9 +166,20 @@ class GroupCoordinator:
         led = self._led.pop(partition.name.partition, None)
         if led is not None:
             for name, answer in decide_resigned(led.shard).release.items():
-                self._release(led, name, answer)
+                led.release(name, answer)
+            for step in (*led.uncommitted, *led.waiting.values()):
+                step.delivered.set()
 
     async def _load(self, led: _Led) -> None:
+        try:
+            await self._replay(led)
+        except Exception as error:  # noqa: BLE001 - as where a decision fails
+            self._give_up(led, error)
+        else:
+            if self._is_current(led):
+                self._loaded(led)
+
+    async def _replay(self, led: _Led) -> None:
         """Bit by bit: others are served meanwhile."""
         partition = led.partition
         offset = partition.log.start_offset
@@ -135,8 +191,6 @@ class GroupCoordinator:
             replay_batches(led.shard, batches)
             offset = batches[-1].next_offset
             await trio.lowlevel.checkpoint()
-        if self._is_current(led):
-            self._loaded(led)
 
     def _loaded(self, led: _Led) -> None:
         led.is_loaded = True
@@ -175,26 +229,20 @@ class GroupCoordinator:
             return refusal(request, call.version, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         self._catch_up(led)
         try:
-            outcome, end_offset = self._step(led, lambda now_ms: self._decide(led, call, request, now_ms))
+            step = self._step(led, lambda now_ms: self._decide(led, call, request, now_ms))
         except KafkaError as error:
-            if isinstance(request, SyncGroupRequest):
-                failed = decide_sync_failed(led.shard, request, error.code, self._node.clock.now_ms())
-                self._apply(led, failed, led.partition.log.end_offset)
-                self._release_all(led, failed)
-                return failed.reply or refusal(request, call.version, error.code)
+            return self._not_written(led, call, request, error)
+        if step.answer is not None:
+            return step.answer
+        return self._answer(call, request, step)
+
+    def _not_written(self, led: _Led, call: Call, request: Message, error: KafkaError) -> Message:
+        """Nothing has happened; but who waits for a leader's assignment has to be told that it is lost."""
+        if not isinstance(request, SyncGroupRequest):
             return refusal(request, call.version, error.code)
-        waiting = None
-        if outcome.reply is None:
-            assert outcome.waits_as is not None
-            waiting = led.waiting[outcome.waits_as] = _Waiting()
-        if led.partition.high_watermark.offset >= end_offset:
-            self._release_all(led, outcome)
-            if waiting is not None:
-                return self._released(waiting)
-            answer: Message | None = outcome.reply
-            assert answer is not None
-            return answer
-        return self._committed(led, call, request, outcome, waiting, end_offset)
+        outcome = decide_sync_failed(led.shard, request, error.code, self._node.clock.now_ms())
+        step = self._apply(led, outcome, led.partition.log.end_offset)
+        return step.answer or refusal(request, call.version, error.code)
 
     def _decide(self, led: _Led, call: Call, request: Message, now_ms: int) -> Outcome[GroupRecord, Message]:
         return decide_request(
@@ -207,93 +255,79 @@ class GroupCoordinator:
             random_id=str(UUID(bytes=self._node.random_bytes(16))) if call.api.name == "JoinGroup" else "",
         )
 
-    async def _committed(
-        self,
-        led: _Led,
-        call: Call,
-        request: Message,
-        outcome: Outcome[GroupRecord, Message],
-        waiting: _Waiting | None,
-        end_offset: int,
-    ) -> Message:
-        try:
-            with trio.fail_after(self._node.config.offsets_commit_timeout_ms / 1000):
-                await led.partition.high_watermark.reaches(end_offset)
-        except KafkaError as error:
-            return refusal(request, call.version, error.code)
-        except trio.TooSlowError:
-            return refusal(request, call.version, ErrorCode.REQUEST_TIMED_OUT)
-        self._release_all(led, outcome)
-        if waiting is not None:
-            return await self._released(waiting)
-        assert outcome.reply is not None
-        return outcome.reply
-
-    async def _released(self, waiting: _Waiting) -> Message:
-        await waiting.event.wait()
-        assert waiting.answer is not None
-        return waiting.answer
+    async def _answer(self, call: Call, request: Message, step: _Step) -> Message:
+        if step.outcome.reply is not None:
+            # Only the log is waited for, and not for ever.
+            with trio.move_on_after(self._node.config.offsets_commit_timeout_ms / 1000):
+                await step.delivered.wait()
+            if not step.delivered.is_set():
+                return refusal(request, call.version, ErrorCode.REQUEST_TIMED_OUT)
+        else:
+            await step.delivered.wait()
+        if step.is_replaced:
+            raise CloseConnection(f"{call.api.name} was asked again over another connection")
+        if step.answer is None:
+            return refusal(request, call.version, ErrorCode.NOT_COORDINATOR)
+        return step.answer
 
     # The four steps
 
-    def _step(self, led: _Led, decide: Decide) -> tuple[Outcome[GroupRecord, Any], int]:
-        """Decide, append, apply; the offset up to which the log has to be committed before anybody is told."""
+    def _step(self, led: _Led, decide: Decide) -> _Step:
+        """Decide, append, apply, and tell those whom nothing keeps waiting."""
         now_ms = self._node.clock.now_ms()
         outcome = decide(now_ms)
-        log = led.partition.log
-        first_offset = log.end_offset
+        first_offset = led.partition.log.end_offset
         if outcome.records:
             batch = Batch(build_group_batch(outcome.records, now_ms, compression=self._compression))
             led.partition.append((batch,), now_ms, origin=AppendOrigin.COORDINATOR, all_in_sync=True)
-        self._apply(led, outcome, first_offset)
-        return outcome, log.end_offset
+        return self._apply(led, outcome, first_offset)
 
-    def _apply(self, led: _Led, outcome: Outcome[GroupRecord, Any], first_offset: int) -> None:
+    def _apply(self, led: _Led, outcome: Outcome[GroupRecord, Any], first_offset: int) -> _Step:
         led.shard.apply(outcome, first_offset)
-        if outcome.deadline_ms != led.deadline_ms:
-            led.deadline_ms = outcome.deadline_ms
+        # A deadline that moves away costs the task one look too many, and none at every heartbeat.
+        deadline_ms = led.deadline_ms
+        if deadline_ms is not None and (self._asleep_until_ms is None or deadline_ms < self._asleep_until_ms):
             self._wake.set()
+        step = _Step(outcome, led.partition.log.end_offset)
+        led.uncommitted.append(step)
+        led.deliver_committed()
+        if len(led.uncommitted) == 1:
+            self._node.start_soon(self._deliver, led)
+        return step
+
+    async def _deliver(self, led: _Led) -> None:
+        """As the log is committed, until nobody waits for that."""
+        try:
+            while led.uncommitted:
+                await led.partition.high_watermark.reaches(led.uncommitted[0].end_offset)
+                led.deliver_committed()
+        except KafkaError:
+            pass  # leadership has ended, and `resign` tells them
 
     @property
     def _compression(self) -> Compression:
         return Compression(self._node.config.offsets_topic_compression_codec)
 
     def _settle(self, led: _Led, decide: Decide) -> None:
-        """A decision that no request asked for: whoever it releases is answered when it is committed."""
+        """A decision that no request asked for."""
         try:
-            outcome, end_offset = self._step(led, decide)
+            self._step(led, decide)
         except KafkaError as error:
-            self._node.report(f"{led.partition.name}: groups could not be settled: {error}")
-            led.deadline_ms = self._node.clock.now_ms() + _RETRY_MS
+            self._node.warn(f"{led.partition.name}: groups could not be settled: {error}")
+            led.retry_ms = self._node.clock.now_ms() + RETRY_MS
             self._wake.set()
-            return
-        if led.partition.high_watermark.offset >= end_offset:
-            self._release_all(led, outcome)
-        elif outcome.release:
-            self._node.start_soon(self._release_later, led, outcome, end_offset)
+        except Exception as error:  # noqa: BLE001 - we are broken: these groups are, and no others
+            self._give_up(led, error)
 
-    async def _release_later(self, led: _Led, outcome: Outcome[GroupRecord, Any], end_offset: int) -> None:
-        try:
-            await led.partition.high_watermark.reaches(end_offset)
-        except KafkaError:
-            return  # leadership has ended, and `resign` has told them
-        self._release_all(led, outcome)
-
-    def _release_all(self, led: _Led, outcome: Outcome[GroupRecord, Any]) -> None:
-        for name, answer in outcome.release.items():
-            self._release(led, name, answer)
-
-    def _release(self, led: _Led, name: str, answer: object) -> None:
-        waiting = led.waiting.pop(name, None)
-        if waiting is not None:
-            assert isinstance(answer, Message)
-            waiting.answer = answer
-            waiting.event.set()
+    def _give_up(self, led: _Led, error: Exception) -> None:
+        """Its groups have no coordinator until the partition is led anew."""
+        self._node.report_exception(f"the groups of {led.partition.name} are given up", error)
+        self.resign(led.partition)
 
     def _catch_up(self, led: _Led) -> None:
         """What the time brought comes before anything else is decided."""
         now_ms = self._node.clock.now_ms()
-        while led.deadline_ms is not None and led.deadline_ms <= now_ms:
+        while self._is_current(led) and led.deadline_ms is not None and led.deadline_ms <= now_ms:
             self._settle(led, lambda at_ms: decide_tick(led.shard, at_ms))
 
     # Time
@@ -306,9 +340,8 @@ class GroupCoordinator:
                 if led.is_loaded:
                     self._catch_up(led)
             deadlines = [led.deadline_ms for led in self._led.values() if led.deadline_ms is not None]
-            wait_ms = max(min(deadlines) - self._node.clock.now_ms(), 1) if deadlines else None
-            with trio.move_on_after(float("inf") if wait_ms is None else wait_ms / 1000):
-                await self._wake.wait()
+            self._asleep_until_ms = min(deadlines, default=None)
+            await self._node.clock.wait(self._wake, self._asleep_until_ms)
             self._wake = trio.Event()
 
     def _take_to_load(self) -> Iterator[_Led]:

@@ -156,7 +156,7 @@ class Node:
             Identity(config.node_id),
             random_ids=_draw(self.random_bytes, 16),
             holder=f"barnabas, process {os.getpid()}",
-            report=self._warn,
+            report=self.warn,
             tell=self.report,
             metadata_directory=Path(config.metadata_log_dir).resolve(),
             producer_expiration_ms=config.producer_id_expiration_ms,
@@ -186,7 +186,7 @@ class Node:
             config_of=self.topic_config,
             unique_names=self.unique_names(),
             now_ms=self.clock.now_ms,
-            report=self._warn,
+            report=self.warn,
             needs_sync=self._syncer.needs_sync if self._syncer else None,
         )
         self.partitions.on_lead.append(self.groups.lead)
@@ -223,7 +223,7 @@ class Node:
                 config.internal_metadata_max_batch_size_in_bytes,
             ),
             now_ms=now_ms,
-            report=self._warn,
+            report=self.warn,
         )
         image = ClusterImage()
         journal.replay(image, self.image)
@@ -316,7 +316,7 @@ class Node:
         cluster, notices = keep_valid(configs.of(ALL_BROKERS), of_one_broker=False)
         broker, more = keep_valid(configs.of(broker_resource(self.node_id)), of_one_broker=True)
         for notice in (*notices, *more):
-            self._warn(notice.text)
+            self.warn(notice.text)
         self.config = self.static_config.with_dynamic(cluster, broker)
 
     def topic_config(self, topic: str) -> TopicConfig:
@@ -371,7 +371,7 @@ class Node:
 
     # What went wrong
 
-    def _warn(self, text: str) -> None:
+    def warn(self, text: str) -> None:
         self.report(Event(text, Level.WARNING))
 
     def take_offline(self, partition: Partition, error: OSError) -> None:
@@ -382,15 +382,18 @@ class Node:
     def note_refusal(self, call: Call, topic: str | None, number: int, error: KafkaError) -> None:
         """One partition of a request was refused, for a reason that is the client's or the disk's."""
         if error.code == ErrorCode.KAFKA_STORAGE_ERROR:
-            self._warn(f"{call.api.name} of {topic}-{number}: {error}")
+            self.warn(f"{call.api.name} of {topic}-{number}: {error}")
 
     def report_failure(self, call: Call, error: BaseException) -> None:
+        self.report_exception(f"{call.api.name} v{call.version} of client {call.client_id} failed", error)
+
+    def report_exception(self, what: str, error: BaseException) -> None:
         """We are broken: say where."""
-        text = "".join(traceback.format_exception(error))
-        self.report(Event(f"{call.api.name} v{call.version} of client {call.client_id} failed:\n{text}", Level.ERROR))
+        trace = "".join(traceback.format_exception(error))
+        self.report(Event(f"{what}:\n{trace}", Level.ERROR))
 
     def note_exhaustion(self, error: OSError) -> None:
-        self._warn(f"no more connections can be accepted: {error.strerror}; raise the limit of open files (ulimit -n)")
+        self.warn(f"no more connections can be accepted: {error.strerror}; raise the limit of open files (ulimit -n)")
 
     def start_soon(self, task: Callable[..., Coroutine[Any, Any, None]], *args: object) -> None:
         """A task that lives no longer than the node."""

@@ -104,8 +104,9 @@ class Partitions:
                 self._report(f"{topic.name}-{number}: {error}")
                 return
         if state.leader == self._node_id:
+            is_news = not partition.leads or partition.leader_epoch != state.leader_epoch
             partition.lead(state.leader_epoch, state.isr)
-            for tell in self.on_lead:
+            for tell in self.on_lead if is_news else ():
                 tell(partition)
         elif partition.leads:
             partition.resign()
