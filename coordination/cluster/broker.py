@@ -38,7 +38,7 @@ class Endpoint(NamedTuple):
 class BrokerRegistration:
     id: int
     epoch: int
-    """The offset of the record that registered this run of the broker."""
+    """Where the records stand that registered this run of the broker: the offset of the first of them."""
     incarnation_id: Uuid
     """Of one run of the process."""
     endpoints: tuple[Endpoint, ...]

@@ -91,7 +91,7 @@ def replayed(stream: list[Data]) -> ClusterImage:
     return image
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.lists(messages, max_size=60))
 def test_a_snapshot_tells_everything(stream: list[Data]) -> None:
     image = replayed(stream)
@@ -102,7 +102,7 @@ def test_a_snapshot_tells_everything(stream: list[Data]) -> None:
     assert [encode_record(record) for record in snapshot_records(again)] == written
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.lists(messages, max_size=40), st.lists(messages, max_size=15))
 def test_what_a_delta_does_not_name_is_as_it_was(before: list[Data], batch: list[Data]) -> None:
     image = replayed(before)

@@ -5,7 +5,6 @@ Which configurations there are is not the controller's affair: these tests use a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import count
 
 import pytest
@@ -18,7 +17,6 @@ from barnabas.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from tests.coordination.controller.twins import Twins
-from tests.kafka.broker import KafkaBroker
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
@@ -29,23 +27,9 @@ NAMES = count()
 Operation = tuple[str, int, str | None]
 
 
-@pytest.fixture(scope="module")
-def shared_twins(kafka_classpath: str) -> Iterator[Twins]:
-    with KafkaBroker(kafka_classpath) as kafka:
-        twins = Twins(kafka)
-        yield twins
-        twins.close()
-
-
-@pytest.fixture
-def twins(shared_twins: Twins) -> Iterator[Twins]:
-    yield shared_twins
-    shared_twins.same_state()
-
-
 @pytest.fixture
 def topic(twins: Twins) -> str:
-    name = f"topic{next(NAMES)}"
+    name = f"configured{next(NAMES)}"
     topics = [CreatableTopic(name=name, num_partitions=2, replication_factor=1)]
     twins.same(CreateTopicsRequest(topics=topics), 7)
     return name
@@ -166,10 +150,6 @@ def test_several_resources(twins: Twins, topic: str) -> None:
         twins, resource(TOPIC, topic, ("retention.ms", SET, None)), resource(TOPIC, topic, ("retention.ms", SET, "2"))
     )
     alter(twins, resource(77, "x"), resource(77, "x"))
-
-
-def test_an_unknown_operation(twins: Twins, topic: str) -> None:
-    twins.same(IncrementalAlterConfigsRequest(resources=[resource(TOPIC, topic, ("retention.ms", 9, "1"))]), 1)
 
 
 def replace(twins: Twins, *resources: tuple[int, str, dict[str, str | None]], twice: str = "") -> None:
