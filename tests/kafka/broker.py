@@ -118,6 +118,10 @@ class KafkaBroker:
         self._config.update(config)
         self._format_arguments += format_arguments
 
+    def write_properties(self) -> None:
+        """As `start` does; for another program that is to read them before."""
+        self._write_properties()
+
     def start(self) -> None:
         assert self._process is None, "the broker runs already"
         try:
