@@ -32,6 +32,7 @@ from barnabas.broker.dispatch import Dispatcher
 from barnabas.broker.draining import drain, settle
 from barnabas.broker.event_log import Event, Level, Report
 from barnabas.broker.group_coordinator import GroupCoordinator
+from barnabas.broker.housekeeping.housekeeper import Housekeeper
 from barnabas.broker.housekeeping.loading import load_logs
 from barnabas.broker.housekeeping.stopping import close_directories, shut_down_controlled
 from barnabas.broker.listener import Listener
@@ -191,6 +192,11 @@ class Node:
         )
         self.partitions.on_lead.append(self.groups.lead)
         self.partitions.on_resign.append(self.groups.resign)
+        self.housekeeping = Housekeeper(self)
+        self.partitions.on_growth = self.housekeeping.grew
+        self.partitions.on_open.append(self.housekeeping.opened)
+        self.partitions.on_close.append(self.housekeeping.closed)
+        self.partitions.on_configure.append(self.housekeeping.configured)
         nursery.start_soon(self.controller.run)
         nursery.start_soon(self._upkeep.run)
         await self._register()
@@ -200,6 +206,7 @@ class Node:
             nursery.start_soon(self._syncer.run)
         await self.heartbeat()
         nursery.start_soon(self._live)
+        nursery.start_soon(self.housekeeping.run)
         nursery.start_soon(self.groups.run)
         nursery.start_soon(self._poller.run)
         for listener in self.all_listeners:
@@ -298,6 +305,7 @@ class Node:
             partition.resign()
         await shut_down_controlled(self)
         await drain(self.all_listeners)
+        await self.housekeeping.stop()
         await close_directories(self)
         self.journal.close()
 

@@ -7,7 +7,6 @@ partition to lead or to resign.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from barnabas.coordination.cluster.configs import ResourceType, topic_resource
 from barnabas.coordination.cluster.delta import ImageDelta
@@ -45,8 +44,12 @@ class Partitions:
         self._report = report
         self._needs_sync = needs_sync
         self._here: dict[tuple[str, int], Partition] = {}
-        self.doomed: list[Path] = []
-        """Directories that somebody with a thread has to remove."""
+        self.on_open: list[Callable[[Partition], None]] = []
+        self.on_close: list[Callable[[Partition], None]] = []
+        """Told of those that are not here any more: deleted, or their disk has failed."""
+        self.on_configure: list[Callable[[Partition], None]] = []
+        self.on_growth: Callable[[Partition], None] | None = None
+        self.on_failure: Callable[[Partition, KafkaError], None] | None = None
         self.on_lead: list[Callable[[Partition], None]] = []
         """Told of every partition that this node begins to lead, or leads in a new epoch."""
         self.on_resign: list[Callable[[Partition], None]] = []
@@ -131,8 +134,12 @@ class Partitions:
             replica.log,
             high_watermark=replica.directory.high_watermarks.get(name, 0),
             needs_sync=self._needs_sync,
+            on_growth=self.on_growth,
+            on_failure=self.on_failure,
         )
         self._here[name] = partition
+        for tell in self.on_open:
+            tell(partition)
         return partition
 
     def _delete(self, topic: str, number: int) -> None:
@@ -145,7 +152,9 @@ class Partitions:
         replica = self._directories.find(partition.name)
         if replica is not None:
             with self._directories.surviving(replica.directory):
-                self.doomed.append(replica.directory.delete(partition.name, next(self._unique_names)))
+                replica.directory.delete(partition.name, next(self._unique_names))
+        for tell in self.on_close:
+            tell(partition)
 
     def _configure(self, topic: str) -> None:
         known = self._image.topics.by_name.get(topic)
@@ -156,6 +165,8 @@ class Partitions:
             partition = self._here.get((topic, number))
             if partition is not None:
                 partition.log.configure(config)
+                for tell in self.on_configure:
+                    tell(partition)
 
     def configure_all(self) -> None:
         for topic in self._image.topics:

@@ -32,9 +32,12 @@ class Partition:
         *,
         high_watermark: int = 0,
         needs_sync: Callable[[Partition], None] | None = None,
+        on_growth: Callable[[Partition], None] | None = None,
+        on_failure: Callable[[Partition, KafkaError], None] | None = None,
     ) -> None:
         """`needs_sync` is told of every append where a record only counts when it is on the disk, and has `synced`
-        called when it is."""
+        called when it is. `on_growth` is told when the log has got another segment, the active one `look_at_size`
+        bytes, or the log another start; `on_failure` what the disk said when it failed."""
         self.name = name
         self.topic_id = topic_id
         self.log = log
@@ -42,6 +45,11 @@ class Partition:
         self.leader_epoch = -1
         self.in_sync: tuple[int, ...] = ()
         self._needs_sync = needs_sync
+        self._on_growth = on_growth
+        self._on_failure = on_failure
+        self.look_at_size = 0
+        """Set by whoever is told of growth."""
+        self._active = log.active
         self.log_end = Watermark(log.end_offset)
         self.safe = self.log_end if needs_sync is None else Watermark(log.synced_offset)
         self.high_watermark = Watermark(max(min(high_watermark, log.end_offset), log.start_offset))
@@ -96,11 +104,27 @@ class Partition:
                 f"{self.name} has {len(self.in_sync)} replicas in sync, and "
                 f"min.insync.replicas={self.log.config.min_insync_replicas}",
             )
-        appended = self.log.append_as_leader(
-            batches, self.leader_epoch, now_ms, origin=origin, transaction_version=transaction_version
-        )
+        try:
+            appended = self.log.append_as_leader(
+                batches, self.leader_epoch, now_ms, origin=origin, transaction_version=transaction_version
+            )
+        except KafkaError as error:
+            self._failed(error)
+            raise
         self._advance()
+        active = self.log.segments[-1]
+        if active is not self._active or active.size >= self.look_at_size:
+            self._grew()
         return appended
+
+    def _grew(self) -> None:
+        self._active = self.log.active
+        if self._on_growth is not None:
+            self._on_growth(self)
+
+    def _failed(self, error: KafkaError) -> None:
+        if error.code == ErrorCode.KAFKA_STORAGE_ERROR and self._on_failure is not None:
+            self._on_failure(self, error)
 
     def _advance(self) -> None:
         log = self.log
@@ -118,7 +142,11 @@ class Partition:
         self._advance()
 
     def read(self, offset: int, max_bytes: int, end_offset: int, *, at_least_one: bool) -> FileSlice:
-        return self.log.read(offset, max_bytes, end_offset=end_offset, at_least_one=at_least_one)
+        try:
+            return self.log.read(offset, max_bytes, end_offset=end_offset, at_least_one=at_least_one)
+        except KafkaError as error:
+            self._failed(error)
+            raise
 
     def delete_records(self, offset: int) -> int:
         """The new start of the log; -1 stands for the high watermark."""
@@ -129,9 +157,24 @@ class Partition:
                 ErrorCode.OFFSET_OUT_OF_RANGE,
                 f"{self.name} has records up to offset {self.high_watermark.offset} that count, not up to {offset}",
             )
-        self.log.advance_start(offset)
-        self.last_stable.advance(self._last_stable_offset())
+        if self.log.advance_start(offset):
+            self.start_moved()
+            self._grew()
         return self.log.start_offset
+
+    def start_moved(self) -> None:
+        """The log begins later than before."""
+        self.high_watermark.advance(self.log.start_offset)
+        self.last_stable.advance(self._last_stable_offset())
+
+    def require_sync(self, needs_sync: Callable[[Partition], None] | None) -> None:
+        """From now on a record counts only when it is on the disk, or not only then."""
+        if (needs_sync is None) == (self._needs_sync is None):
+            return
+        before, self._needs_sync = self.safe, needs_sync
+        self.safe = self.log_end if needs_sync is None else Watermark(self.log.synced_offset)
+        self._advance()
+        before.advance(self.log_end.offset)
 
     def _last_stable_offset(self) -> int:
         return self.log.producers.last_stable_offset(self.high_watermark.offset, self.log.start_offset)

@@ -11,7 +11,7 @@ A checkpoint is a version, the number of its entries, and a line for each, as Ka
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn, TypeVar
@@ -28,6 +28,7 @@ __all__ = [
     "CleanShutdown",
     "MalformedFile",
     "decode_text",
+    "encode_offsets",
     "read_checkpoint",
     "read_clean_shutdown",
     "read_offsets",
@@ -74,11 +75,14 @@ def read_offsets(disk: Disk, path: Path) -> dict[tuple[str, int], int]:
 
 
 def write_offsets(disk: Disk, path: Path, offsets: Mapping[tuple[str, int], int]) -> None:
+    disk.replace_file(path, encode_offsets(offsets))
+
+
+def encode_offsets(offsets: Mapping[tuple[str, int], int]) -> bytes:
     """Sorted, so that equal offsets are equal bytes."""
     for topic, _ in offsets:
         assert split_blanks(topic) == [topic], f"the topic {topic!r} would be several words of a line"
-    lines = [f"{topic} {partition} {offset}" for (topic, partition), offset in sorted(offsets.items())]
-    write_checkpoint(disk, path, lines)
+    return _encode([f"{topic} {partition} {offset}" for (topic, partition), offset in sorted(offsets.items())])
 
 
 def _parse_offset(words: list[str]) -> tuple[tuple[str, int], int]:
@@ -120,8 +124,11 @@ def read_checkpoint(disk: Disk, path: Path, parse_entry: Callable[[list[str]], E
 
 
 def write_checkpoint(disk: Disk, path: Path, lines: Iterable[str]) -> None:
-    lines = list(lines)
-    disk.replace_file(path, "".join(f"{line}\n" for line in [str(VERSION), str(len(lines)), *lines]).encode())
+    disk.replace_file(path, _encode(list(lines)))
+
+
+def _encode(lines: Sequence[str]) -> bytes:
+    return "".join(f"{line}\n" for line in [str(VERSION), str(len(lines)), *lines]).encode()
 
 
 def decode_text(path: Path, data: bytes, remedy: str) -> str:

@@ -90,6 +90,8 @@ class Log:
         self.cuts = 0
         """How often the log has been truncated: what was compacted before then is no part of it any more."""
         self._unsynced_snapshots: list[tuple[int, File]] = []
+        self._epochs_unsaved = False
+        """An epoch has begun, and the disk did not take it: nothing is appended before it does."""
 
     def configure(self, config: TopicConfig, roll_jitter_ms: int = 0) -> None:
         """Also later, when the topic's configuration changes: it holds for the segments to come."""
@@ -202,11 +204,14 @@ class Log:
     def _begin_epochs(self, batches: Sequence[Batch]) -> None:
         """Note where an epoch begins before its first record is there: an entry too many does no harm."""
         latest = self.epochs.latest_epoch
+        news = False
         for batch in batches:
             if batch.partition_leader_epoch != latest and batch.partition_leader_epoch >= 0:
-                self.epochs.assign(batch.partition_leader_epoch, batch.base_offset)
-        if self.epochs.dirty:
+                news |= self.epochs.assign(batch.partition_leader_epoch, batch.base_offset)
+        if news or self._epochs_unsaved:
+            self._epochs_unsaved = True
             self.epochs.save(self.disk, self.directory)
+            self._epochs_unsaved = False
 
     def _failed(self, what: str, error: OSError) -> KafkaError:
         return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.directory}: {what} failed: {error.strerror or error}")
@@ -388,8 +393,8 @@ class Log:
         if offset <= self.start_offset:
             return False
         self.start_offset = offset
-        if self.epochs.truncate_from_start(offset):
-            self.epochs.save(self.disk, self.directory)
+        # They are saved with the next change or at the stop: whoever opens the log finds its start by itself.
+        self.epochs.truncate_from_start(offset)
         self.producers.on_log_start_offset_increased(offset)
         return True
 
@@ -411,6 +416,13 @@ class Log:
         first = self.segment_number(self.recovery_point - 1)
         snapshots = [file for _, file in self._unsynced_snapshots]
         return Unsynced(self.disk, snapshots, self.segments[first:], self.directory, self.end_offset, self.cuts)
+
+    def unsynced_sealed(self) -> Unsynced:
+        """The same without the active segment. Tell `synced`, too."""
+        first = self.segment_number(self.recovery_point - 1)
+        end = self.active.base_offset
+        snapshots = [file for offset, file in self._unsynced_snapshots if offset <= end]
+        return Unsynced(self.disk, snapshots, self.segments[first:-1], self.directory, end, self.cuts)
 
     def synced(self, work: Unsynced) -> None:
         if work.cuts == self.cuts:
@@ -438,6 +450,8 @@ class Log:
 
     def close(self) -> None:
         """Cleanly: synced, and so that the next one to open it reads no batch."""
+        if self.epochs.dirty:
+            self.epochs.save(self.disk, self.directory)
         self.producers.take_snapshot()
         self.active.seal()
         work = self.unsynced()

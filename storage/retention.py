@@ -6,13 +6,14 @@ five minutes; here `Verdict.due_ms` says at which moment to look.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from barnabas.storage.log import Log
 from barnabas.storage.segment import Segment
 
-__all__ = ["Verdict", "delete_due", "explain"]
+__all__ = ["Verdict", "delete_due", "explain", "first_due_ms"]
 
 
 class Verdict(NamedTuple):
@@ -28,10 +29,14 @@ class Verdict(NamedTuple):
 
 def explain(log: Log, high_watermark: int, now_ms: int) -> list[Verdict]:
     """A verdict for each segment, from the oldest on."""
-    verdicts = []
+    return list(_verdicts(log, high_watermark, now_ms))
+
+
+def _verdicts(log: Log, high_watermark: int, now_ms: int) -> Iterator[Verdict]:
+    """No segment is looked at before its verdict is asked for."""
     blocked = ""
     excess = log.size - log.config.retention_bytes if _by_size(log) else -1
-    for number, segment in enumerate(log.segments):
+    for number, segment in enumerate(list(log.segments)):
         is_last = number + 1 == len(log.segments)
         end = log.end_offset if is_last else log.segments[number + 1].base_offset
         due_ms = _due_ms(log, segment)
@@ -45,8 +50,7 @@ def explain(log: Log, high_watermark: int, now_ms: int) -> list[Verdict]:
         if not due:
             blocked = blocked or str(segment.base_offset)
         excess -= segment.size
-        verdicts.append(Verdict(segment, due, reason, due_ms))
-    return verdicts
+        yield Verdict(segment, due, reason, due_ms)
 
 
 def _judge(
@@ -77,10 +81,10 @@ def _due_ms(log: Log, segment: Segment) -> int | None:
     return segment.largest_timestamp + log.config.retention_ms + 1
 
 
-def delete_due(log: Log, high_watermark: int, now_ms: int) -> list[Verdict]:
-    """Take what is due out of the log; the files wait in `log.removed`. A log always has one segment left: where all
-    are due, the last one is followed by an empty one first."""
-    due = list(_leading_due(explain(log, high_watermark, now_ms)))
+def delete_due(log: Log, high_watermark: int, now_ms: int, *, most: int | None = None) -> list[Verdict]:
+    """Take what is due out of the log, so many segments at most; the files wait in `log.removed`. A log always has one
+    segment left: where all are due, the last one is followed by an empty one first."""
+    due = list(islice(_leading_due(_verdicts(log, high_watermark, now_ms)), most))
     if due:
         if len(due) == len(log.segments):
             log.roll(now_ms)
@@ -89,7 +93,12 @@ def delete_due(log: Log, high_watermark: int, now_ms: int) -> list[Verdict]:
     return due
 
 
-def _leading_due(verdicts: list[Verdict]) -> Iterator[Verdict]:
+def first_due_ms(log: Log) -> int | None:
+    """When the oldest segment becomes due by its age, if nothing is appended to it; None if it never does."""
+    return _due_ms(log, log.segments[0])
+
+
+def _leading_due(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
     for verdict in verdicts:
         if not verdict.due:
             return

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 import trio
 
@@ -16,8 +16,11 @@ from barnabas.broker.node import Node
 from barnabas.storage.disk import Disk
 from tests.kafka.client import RawClient
 
+T = TypeVar("T")
+
 START_S = 20
 STOP_S = 20
+UNTIL_S = 20
 
 
 class RunningNode:
@@ -81,10 +84,22 @@ class RunningNode:
     def client(self) -> RawClient:
         return RawClient(*self.address)
 
-    def do(self, action: Callable[[Node], None]) -> None:
+    def do(self, action: Callable[[Node], T]) -> T:
         """In the node's own thread, between requests."""
         assert self.node is not None
-        trio.from_thread.run_sync(action, self.node, trio_token=self._token)
+        return trio.from_thread.run_sync(action, self.node, trio_token=self._token)
+
+    def until(self, condition: Callable[[Node], object]) -> None:
+        """Wait in the node's loop, which goes on meanwhile."""
+        node = self.node
+        assert node is not None
+
+        async def wait() -> None:
+            with trio.fail_after(UNTIL_S):
+                while not condition(node):
+                    await trio.lowlevel.checkpoint()
+
+        trio.from_thread.run(wait, trio_token=self._token)
 
     def stop(self) -> None:
         if self.node is None:

@@ -7,7 +7,12 @@ import pytest
 from barnabas.protocol.batch_builder import build_batch
 from barnabas.protocol.batches import iterate_batches
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
+from barnabas.protocol.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from barnabas.protocol.messages.produce import (
     PartitionProduceData,
@@ -24,14 +29,18 @@ from .running import RunningNode
 TOPIC = "orders"
 
 
-def create(client: RawClient, name: str = TOPIC, partitions: int = 1) -> None:
-    topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
+def create(client: RawClient, name: str = TOPIC, partitions: int = 1, configs: dict[str, str] | None = None) -> None:
+    """With configurations by Kafka's names, with underscores for dots."""
+    given = [CreatableTopicConfig(name=key.replace("_", "."), value=value) for key, value in (configs or {}).items()]
+    topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, configs=given)
     answer = client.ask(CreateTopicsRequest(topics=[topic], timeout_ms=5_000), 7, CreateTopicsResponse)
     assert [one.error_code for one in answer.topics] == [0]
 
 
-def produce(client: RawClient, *values: bytes, partition: int = 0, acks: int = -1) -> PartitionProduceResponse:
-    records = build_batch([Record(value=value, timestamp=1_700_000_000_000) for value in values])
+def produce(
+    client: RawClient, *values: bytes, partition: int = 0, acks: int = -1, timestamp: int = 1_700_000_000_000
+) -> PartitionProduceResponse:
+    records = build_batch([Record(value=value, timestamp=timestamp) for value in values])
     data = PartitionProduceData(index=partition, records=records)
     request = ProduceRequest(
         acks=acks, timeout_ms=5_000, topic_data=[TopicProduceData(name=TOPIC, partition_data=[data])]
