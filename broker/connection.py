@@ -7,12 +7,12 @@ its answers stops being served, and holds little more than one answer and what o
 from __future__ import annotations
 
 import socket
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from types import CoroutineType
 from typing import Any, Protocol
 
 from barnabas.broker.outgoing import Outgoing
-from barnabas.broker.poller import NOTHING, READABLE, WRITABLE, Poller
+from barnabas.broker.poller import NOTHING, PEER_CLOSED, READABLE, WRITABLE, Poller
 from barnabas.protocol.codec import Chunk
 from barnabas.protocol.errors import MalformedFrame
 from barnabas.protocol.frames import FrameReader
@@ -59,6 +59,7 @@ class Connection:
         "listener",
         "local",
         "muted",
+        "on_gone",
         "peer",
         "socket",
         "waiting",
@@ -79,6 +80,8 @@ class Connection:
         """A request has not been answered yet."""
         self.muted = False
         """Throttled: nothing is read until `unmute`."""
+        self.on_gone: Callable[[], object] | None = None
+        """Called when nobody is there any more to wait for the answer that is awaited."""
         self._frames = FrameReader(server.max_frame_bytes)
         self._outgoing = Outgoing(sock)
         self._poller = poller
@@ -101,8 +104,14 @@ class Connection:
                 self._send()
             elif events & READABLE and not self._blocked:
                 self._read()
-            elif events & ~(READABLE | WRITABLE):
+            elif events & ~(READABLE | WRITABLE | PEER_CLOSED):
                 self.close("the client is gone")
+            elif events & PEER_CLOSED:
+                # It waits in vain, or has said all it has to say: what it sent is answered, and at once.
+                self._events = NOTHING
+                self._poller.change(self.socket.fileno(), NOTHING)
+                if self.on_gone is not None:
+                    self.on_gone()
             else:
                 # It sends more while it is not being read: it is not looked at again before it is.
                 self._attend()
@@ -120,7 +129,7 @@ class Connection:
 
     def _attend(self) -> None:
         """Tell the poller what we wait for now."""
-        events = WRITABLE if self._outgoing else NOTHING if self.waiting or self.muted else READABLE
+        events = WRITABLE if self._outgoing else PEER_CLOSED if self.waiting or self.muted else READABLE
         if events != self._events and self.is_open:
             self._events = events
             self._poller.change(self.socket.fileno(), events)
@@ -199,6 +208,8 @@ class Connection:
     def close(self, reason: str) -> None:
         if self.is_open:
             self.is_open = False
+            if self.on_gone is not None:
+                self.on_gone()
             self._poller.forget(self.socket.fileno())
             self.socket.close()
             self._server.closed(self, reason)

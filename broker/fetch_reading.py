@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import trio
 
 from barnabas.broker.call import Call
+from barnabas.coordination.fetching.sessions import Exchange, Followed, Result
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.fetch import (
     AbortedTransaction,
@@ -15,6 +15,7 @@ from barnabas.protocol.messages.fetch import (
     FetchPartition,
     FetchRequest,
     LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionData,
 )
 from barnabas.protocol.schema import Uuid
@@ -24,67 +25,145 @@ from barnabas.replication.watermark import Watermark
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
-__all__ = ["Reading", "Wanted"]
+__all__ = ["Reading", "replica_of"]
 
 READ_COMMITTED = 1
 NO_EPOCH = -1
 UNKNOWN_OFFSET = -1
+CONSUMER = -1
+FUTURE_REPLICA = -3
+FIRST_WITH_STORAGE_ERROR = 6
+FIRST_WITH_LEADERS = 16
 
 
-class Wanted(NamedTuple):
-    name: str | None
-    """None for an id that no topic has."""
-    topic_id: Uuid
-    partition: FetchPartition
+def replica_of(request: FetchRequest) -> int:
+    """The broker that asks; consumers have negative ones."""
+    return request.replica_id if request.replica_state is None else request.replica_state.replica_id
 
 
 class Reading:
     """One Fetch's look at its partitions, repeated while there is too little."""
 
-    def __init__(self, node: Node, call: Call, request: FetchRequest, wanted: Sequence[Wanted]) -> None:
+    def __init__(self, node: Node, call: Call, request: FetchRequest, exchange: Exchange, max_bytes: int) -> None:
         self._node = node
         self._call = call
-        self._request = request
-        self._wanted = wanted
-        self._committed_only = request.isolation_level == READ_COMMITTED
-        self.results: list[tuple[Wanted, PartitionData]] = []
-        self._size = 0
-        self._final = False
+        self._partitions = exchange.partitions
+        self._tells_all = exchange.session is None
+        self._replica = replica_of(request)
+        self._from_log_end = self._replica >= 0 or self._replica == FUTURE_REPLICA
+        self._committed_only = request.isolation_level == READ_COMMITTED and not self._from_log_end
+        self._max_bytes = max_bytes
+        self._min_bytes = min(request.min_bytes, max_bytes)
+        self.size = 0
+        """Bytes of records."""
+        self.results: list[Result] = []
+        """Partitions that nobody knows stand at the end; those of a session that have no news are left out."""
+        self.endpoints: dict[int, NodeEndpoint] = {}
+        """Where the leaders are that the answer names."""
+        self._unknown: list[Result] = []
+        self._read: list[tuple[Partition, Followed]] = []
+        self._is_final = False
         """Something has to be told at once: an error, or that the log took another way."""
 
     @property
     def is_enough(self) -> bool:
-        return self._final or self._size >= self._request.min_bytes or not self._wanted
+        return self._is_final or self.size >= self._min_bytes or not self._read
 
     def read(self) -> None:
         self.results = []
-        self._size = 0
-        self._final = False
-        left = min(self._request.max_bytes, self._node.config.fetch_max_bytes)
-        for wanted in self._wanted:
-            data = self._read_one(wanted, left)
-            size = len(data.records) if data.records is not None else 0
-            left = max(left - size, 0)
-            self._size += size
-            self.results.append((wanted, data))
+        self._unknown = []
+        self._read = []
+        self.size = 0
+        self._is_final = False
+        left = self._max_bytes
+        find = self._node.partitions.find
+        for followed in self._partitions:
+            number = followed.partition.partition
+            partition = None if followed.name is None else find(followed.name, number)
+            if partition is None:
+                self._missing(followed)
+                continue
+            self._read.append((partition, followed))
+            if self._has_no_news(partition, followed):
+                continue
+            data = self._read_one(partition, followed, left)
+            if data.records is not None:
+                size = len(data.records)
+                self.size += size
+                left = max(left - size, 0)
+            self.results.append((followed, data))
+        self.results += self._unknown
 
-    def _read_one(self, wanted: Wanted, left: int) -> PartitionData:
-        one = wanted.partition
+    def _has_no_news(self, partition: Partition, followed: Followed) -> bool:
+        """Most partitions of most sessions, most of the time: it is seen without making an answer for them."""
+        one = followed.partition
+        log = partition.log
+        return (
+            not self._tells_all
+            and partition.leads
+            and one.fetch_offset == self._bound(partition).offset
+            and followed.high_watermark == partition.high_watermark.offset
+            and followed.log_start_offset == log.start_offset
+            and one.current_leader_epoch in (NO_EPOCH, partition.leader_epoch)
+            and one.last_fetched_epoch in (NO_EPOCH, log.epochs.latest_epoch)
+            and not self._from_log_end
+        )
+
+    def _missing(self, followed: Followed) -> None:
+        """A partition that the metadata does not have keeps nobody from waiting for the others."""
+        name, number = followed.name, followed.partition.partition
+        if name is None or not self._node.has_partition(name, number):
+            code = ErrorCode.UNKNOWN_TOPIC_ID if name is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            self._unknown.append((followed, _refused(number, code)))
+            return
         try:
-            if wanted.name is None:
-                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
-            partition = self._node.partition(wanted.name, one.partition)
+            self._node.partition(name, number)
+        except KafkaError as error:
+            self.results.append((followed, self._failed(followed, error)))
+
+    def _read_one(self, partition: Partition, followed: Followed, left: int) -> PartitionData:
+        one = followed.partition
+        try:
+            if followed.topic_id not in (partition.topic_id, Uuid.ZERO):
+                raise KafkaError(
+                    ErrorCode.INCONSISTENT_TOPIC_ID, f"{partition.name} has the id {partition.topic_id} by now"
+                )
             partition.check_leader(one.current_leader_epoch)
+            if self._replica >= 0:
+                self._check_replica(partition, one)
             return self._read_led(partition, one, left)
         except KafkaError as error:
-            self._final = True
-            data = PartitionData(
-                partition_index=one.partition, error_code=error.code, high_watermark=UNKNOWN_OFFSET, records=b""
+            return self._failed(followed, error)
+
+    def _check_replica(self, partition: Partition, one: FetchPartition) -> None:
+        state = self._node.image.topics.partition(partition.topic_id, partition.name.partition)
+        if state is None or self._replica not in state.replicas or self._replica == self._node.node_id:
+            knows_epoch = one.current_leader_epoch != NO_EPOCH
+            raise KafkaError(
+                ErrorCode.UNKNOWN_LEADER_EPOCH if knows_epoch else ErrorCode.NOT_LEADER_OR_FOLLOWER,
+                f"broker {self._replica} has no replica of {partition.name} that would follow this one",
             )
-            if error.code in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH) and wanted.name:
-                leader, epoch = self._node.leader_of(wanted.name, one.partition)
-                data.current_leader = LeaderIdAndEpoch(leader_id=leader, leader_epoch=epoch)
-            return data
+
+    def _failed(self, followed: Followed, error: KafkaError) -> PartitionData:
+        self._is_final = True
+        number = followed.partition.partition
+        self._node.note_refusal(self._call, followed.name, number, error)
+        data = _refused(number, error.code)
+        data.aborted_transactions = None
+        version = self._call.version
+        if error.code == ErrorCode.KAFKA_STORAGE_ERROR and version < FIRST_WITH_STORAGE_ERROR:
+            data.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if version >= FIRST_WITH_LEADERS and error.code in (
+            ErrorCode.NOT_LEADER_OR_FOLLOWER,
+            ErrorCode.FENCED_LEADER_EPOCH,
+        ):
+            assert followed.name is not None
+            leader, epoch = self._node.leader_of(followed.name, number)
+            data.current_leader = LeaderIdAndEpoch(leader_id=leader, leader_epoch=epoch)
+            for broker_id, host, port, rack in self._node.brokers_for(self._call.connection):
+                if broker_id == leader:
+                    self.endpoints[broker_id] = NodeEndpoint(node_id=broker_id, host=host, port=port, rack=rack)
+        return data
 
     def _read_led(self, partition: Partition, one: FetchPartition, left: int) -> PartitionData:
         log = partition.log
@@ -93,43 +172,60 @@ class Reading:
             high_watermark=partition.high_watermark.offset,
             last_stable_offset=partition.last_stable.offset,
             log_start_offset=log.start_offset,
+            aborted_transactions=None,
             records=b"",
         )
         if one.last_fetched_epoch != NO_EPOCH and self._diverges(partition, one, data):
-            self._final = True
+            self._is_final = True
             return data
-        bound = self._bound(partition)
-        found = partition.read(
-            one.fetch_offset, min(one.partition_max_bytes, left), bound.offset, at_least_one=self._size == 0
-        )
+        bound = self._bound(partition).offset
+        found = partition.read(one.fetch_offset, min(one.partition_max_bytes, left), bound, at_least_one=self.size == 0)
         if found.length:
             data.records = found
         if self._committed_only:
-            data.aborted_transactions = []
-            if found.length:
-                data.aborted_transactions = _aborted(partition, one.fetch_offset, bound.offset)
+            aborted = partition.log.aborted_transactions(one.fetch_offset, bound) if found.length else ()
+            data.aborted_transactions = [
+                AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset) for each in aborted
+            ]
         return data
 
     def _bound(self, partition: Partition) -> Watermark:
-        return partition.last_stable if self._committed_only else partition.high_watermark
+        if self._committed_only:
+            return partition.last_stable
+        return partition.log_end if self._from_log_end else partition.high_watermark
 
     def _diverges(self, partition: Partition, one: FetchPartition, data: PartitionData) -> bool:
         """Whether the reader followed a leader whose records were given up, and up to where it can have been right."""
-        epoch, end_offset = partition.log.epochs.end_offset_for(one.last_fetched_epoch, partition.log.end_offset)
-        if end_offset < 0:
+        log = partition.log
+        epoch, end_offset = log.epochs.end_offset_for(one.last_fetched_epoch, log.end_offset)
+        if end_offset < 0 or one.fetch_offset < log.start_offset:
             raise KafkaError(
                 ErrorCode.OFFSET_OUT_OF_RANGE,
-                f"{partition.name} knows of no epoch {one.last_fetched_epoch} or before it",
+                f"{partition.name} knows of no epoch {one.last_fetched_epoch} with offset {one.fetch_offset}",
             )
         if epoch < one.last_fetched_epoch or end_offset < one.fetch_offset:
             data.diverging_epoch = EpochEndOffset(epoch=epoch, end_offset=end_offset)
             return True
         return False
 
+    # Waiting
+
+    @property
+    def lags(self) -> bool:
+        """Whether some of it ends at the end of a segment: then there is more behind, and nothing to wait for."""
+        for partition, followed in self._read:
+            log, bound = partition.log, self._bound(partition).offset
+            offset = followed.partition.fetch_offset
+            if offset > bound or (
+                offset < bound and log.segment_number(offset) < log.segment_number(max(bound - 1, log.start_offset))
+            ):
+                return True
+        return False
+
     async def news(self) -> None:
         """Return when any of the partitions has something new."""
         event = trio.Event()
-        bounds = [self._bound(partition) for partition in self._partitions()]
+        bounds = [self._bound(partition) for partition, _ in self._read]
         for bound in bounds:
             bound.watch(event)
         try:
@@ -138,17 +234,6 @@ class Reading:
             for bound in bounds:
                 bound.unwatch(event)
 
-    def _partitions(self) -> list[Partition]:
-        found = (
-            self._node.partitions.find(wanted.name, wanted.partition.partition)
-            for wanted in self._wanted
-            if wanted.name is not None
-        )
-        return [partition for partition in found if partition is not None]
 
-
-def _aborted(partition: Partition, offset: int, end_offset: int) -> list[AbortedTransaction]:
-    return [
-        AbortedTransaction(producer_id=one.producer_id, first_offset=one.first_offset)
-        for one in partition.log.aborted_transactions(offset, end_offset)
-    ]
+def _refused(number: int, code: ErrorCode) -> PartitionData:
+    return PartitionData(partition_index=number, error_code=code, high_watermark=UNKNOWN_OFFSET, records=b"")

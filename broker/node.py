@@ -56,6 +56,7 @@ from barnabas.coordination.controller.heartbeat import heartbeat
 from barnabas.coordination.controller.registration import register_broker
 from barnabas.coordination.controller.settings import ControllerSettings
 from barnabas.coordination.controller.state import Controller
+from barnabas.coordination.fetching.sessions import FetchSessions
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 from barnabas.protocol.schema import Uuid
@@ -102,6 +103,8 @@ class Node:
         self.controller_listeners: list[Listener] = []
         self.producer_ids = ProducerIds(self)
         self.topics = ImageTopics(self.image)
+        session_ids = (int.from_bytes(drawn) >> 1 for drawn in _draw(random_bytes, 4))
+        self.fetch_sessions = FetchSessions(config.max_incremental_fetch_session_cache_slots, session_ids)
         self._poller = Poller()
         self._dispatcher = Dispatcher(self)
         self.serve = self._dispatcher.serve

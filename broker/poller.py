@@ -11,10 +11,11 @@ from collections.abc import Callable
 
 import trio
 
-__all__ = ["READABLE", "WRITABLE", "Poller"]
+__all__ = ["NOTHING", "PEER_CLOSED", "READABLE", "WRITABLE", "Poller"]
 
 READABLE = select.EPOLLIN
 WRITABLE = select.EPOLLOUT
+PEER_CLOSED = select.EPOLLRDHUP
 NOTHING = 0
 """Broken connections are reported all the same."""
 

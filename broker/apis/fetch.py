@@ -1,7 +1,9 @@
 """Fetch, versions 4 to 18: batches from offsets on, of partitions that are led here.
 
-Too few bytes: the answer waits for the watermarks, at most max.wait. The first partition that has anything gives at
-least one whole batch, however small the limits are. Version 13 and later name topics by id.
+Too few bytes: the answer waits for the watermarks, at most max.wait; an error, or a log that took another way, is told
+at once. The first partition that has anything gives at least one whole batch, however small the limits are. Version 7
+brought sessions (coordination/fetching/sessions.py), version 13 names topics by id, version 16 says where a partition
+is led instead.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from barnabas.broker.call import Call
-from barnabas.broker.fetch_reading import Reading, Wanted
+from barnabas.broker.fetch_reading import Reading, replica_of
+from barnabas.coordination.fetching.sessions import Exchange, Result
 from barnabas.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse
 
 if TYPE_CHECKING:
@@ -22,38 +25,52 @@ FIRST_WITH_TOPIC_IDS = 13
 
 
 def handle(node: Node, call: Call, request: FetchRequest) -> FetchResponse | Coroutine[Any, Any, FetchResponse]:
-    reading = Reading(node, call, request, list(_wanted(node, call, request)))
+    exchange = node.fetch_sessions.open(
+        request,
+        node.topics.name_of if call.version >= FIRST_WITH_TOPIC_IDS else None,
+        now_ms=node.clock.now_ms(),
+        of_follower=replica_of(request) >= 0,
+    )
+    reading = Reading(node, call, request, exchange, min(request.max_bytes, node.config.fetch_max_bytes))
     reading.read()
-    if reading.is_enough or request.max_wait_ms <= 0:
-        return _answer(reading)
-    return _wait(reading, request.max_wait_ms)
+    if reading.is_enough or request.max_wait_ms <= 0 or reading.lags:
+        return _answer(node, exchange, reading)
+    # Nobody waits for the answer of a client that has gone: it goes nowhere, and goes there now.
+    scope = trio.CancelScope()
+    call.connection.on_gone = scope.cancel
+    return _wait(node, call, exchange, reading, scope, request.max_wait_ms)
 
 
-def _wanted(node: Node, call: Call, request: FetchRequest) -> Iterable[Wanted]:
-    by_id = node.image.topics.by_id
-    for topic in request.topics:
-        name: str | None = topic.topic
-        if call.version >= FIRST_WITH_TOPIC_IDS:
-            known = by_id.get(topic.topic_id)
-            name = None if known is None else known.name
-        for one in topic.partitions:
-            yield Wanted(name, topic.topic_id, one)
-
-
-async def _wait(reading: Reading, max_wait_ms: int) -> FetchResponse:
-    with trio.move_on_after(max_wait_ms / 1000):
-        while not reading.is_enough:
+async def _wait(
+    node: Node, call: Call, exchange: Exchange, reading: Reading, scope: trio.CancelScope, max_wait_ms: int
+) -> FetchResponse:
+    with scope:
+        scope.deadline = trio.current_time() + max_wait_ms / 1000
+        while not (reading.is_enough or reading.lags):
             await reading.news()
             reading.read()
-    return _answer(reading)
+    call.connection.on_gone = None
+    return _answer(node, exchange, reading)
 
 
-def _answer(reading: Reading) -> FetchResponse:
+def _answer(node: Node, exchange: Exchange, reading: Reading) -> FetchResponse:
+    error, session_id, results = node.fetch_sessions.close(exchange, reading.results, now_ms=node.clock.now_ms())
+    return FetchResponse(
+        error_code=error,
+        session_id=session_id,
+        responses=_by_topic(results),
+        node_endpoints=list(reading.endpoints.values()),
+    )
+
+
+def _by_topic(results: Iterable[Result]) -> list[FetchableTopicResponse]:
+    """In their order: a topic stands as often as others come between its partitions."""
     responses: list[FetchableTopicResponse] = []
-    for wanted, data in reading.results:
-        topic: FetchableTopicResponse | None = responses[-1] if responses else None
-        if topic is None or (topic.topic, topic.topic_id) != (wanted.name or "", wanted.topic_id):
-            topic = FetchableTopicResponse(topic=wanted.name or "", topic_id=wanted.topic_id)
-            responses.append(topic)
-        topic.partitions.append(data)
-    return FetchResponse(responses=responses)
+    last: tuple[str | None, bytes] | None = None
+    for followed, data in results:
+        topic = followed.name, followed.topic_id
+        if topic != last:
+            last = topic
+            responses.append(FetchableTopicResponse(topic=followed.name or "", topic_id=followed.topic_id))
+        responses[-1].partitions.append(data)
+    return responses

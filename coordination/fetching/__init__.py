@@ -1,0 +1,1 @@
+"""What the broker remembers between the Fetch requests of one client."""
