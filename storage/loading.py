@@ -174,6 +174,9 @@ class _Loader:
             rest = log.segments[number + 1 :]
             if number >= unsynced:
                 torn = self._recover(segment)
+                if recovery_point is not None and segment.read_next_offset() <= recovery_point:
+                    # As soon as it is sealed, the next start would not read it again, and trust its new indexes.
+                    segment.sync()
                 if torn or (rest and self._ends_early(segment, rest[0], written[number - unsynced])):
                     self._cut_behind(segment, rest)
                     break

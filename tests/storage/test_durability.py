@@ -133,27 +133,39 @@ def check_whole(log: Log, floor: int = 0) -> None:
     check_indexes(log)
     producers, aborted = replayed(log)
     first = log.segments[0].base_offset
-    for producer_id, expected in producers.producers.items():
-        if expected.last_data_offset < log.start_offset and expected.coordinator_epoch < 0:
-            continue
+    # A log is replayed from its start on, and the first segment may have batches before that.
+    replayed_late, late = replayed(log, log.start_offset)
+    for producer_id, expected in replayed_late.producers.items():
         known = log.producers.producers[producer_id]
-        assert (known.epoch, known.last_sequence, known.last_data_offset) == (
-            expected.epoch,
-            expected.last_sequence,
-            expected.last_data_offset,
-        )
+        if expected.last_data_offset >= 0:
+            assert (known.epoch, known.last_sequence, known.last_data_offset) == (
+                expected.epoch,
+                expected.last_sequence,
+                expected.last_data_offset,
+            )
         if expected.coordinator_epoch >= 0:
             assert known.coordinator_epoch == expected.coordinator_epoch
         if (known.transaction_first_offset or first) >= first:
-            assert known.transaction_first_offset == expected.transaction_first_offset
+            whole = producers.producers[producer_id]
+            assert known.transaction_first_offset in (
+                expected.transaction_first_offset,
+                whole.transaction_first_offset,
+            )
     for producer_id, known in log.producers.producers.items():
         assert producer_id in producers.producers or known.last_data_offset < first or has_gaps(log)
-    assert log.aborted_transactions(log.start_offset, log.end_offset) == [
-        each for each in aborted if each.last_offset >= log.start_offset
-    ]
+    check_aborted(log, aborted, late)
     for batch in all_batches(log):
         if batch.base_offset >= max(log.start_offset, floor):
             assert log.epochs.epoch_for_offset(batch.base_offset) == batch.partition_leader_epoch
+
+
+def check_aborted(log: Log, whole: list[AbortedTransaction], late: list[AbortedTransaction]) -> None:
+    """Those that began before the log's start may be known from there, from its start, or not at all."""
+    known = log.aborted_transactions(log.start_offset, log.end_offset)
+    ends = [each.last_offset for each in known]
+    assert ends == sorted(set(ends))
+    assert {each.last_offset for each in late} <= set(ends)
+    assert set(known) <= {*whole, *late}
 
 
 def has_gaps(log: Log) -> bool:
@@ -180,13 +192,15 @@ def check_indexes(log: Log) -> None:
         assert segment.latest == latest
 
 
-def replayed(log: Log) -> tuple[ProducerState, list[AbortedTransaction]]:
+def replayed(log: Log, start_offset: int = 0) -> tuple[ProducerState, list[AbortedTransaction]]:
     """What the records alone say of producers."""
     disk = MemoryDisk()
     disk.make_directory(Path("/replay"))
     state = ProducerState(ProducerSnapshots(disk, Path("/replay")), log.producers.expiration_ms)
     aborted = []
     for batch in all_batches(log):
+        if batch.last_offset < start_offset:
+            continue
         completed = state.completion(batch)
         if completed is not None and completed.aborted:
             aborted.append(

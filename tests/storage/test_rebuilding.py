@@ -222,3 +222,14 @@ def test_each_unsynced_segment_is_compared_with_what_producers_have_written() ->
     assert "ends at offset 5, and producer 9 has written up to 5" in "\n".join(lines)
     assert found.producers.producers[9].last_sequence == 4
     check_whole(found)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_segment_that_was_recovered_and_is_sealed_then(seed: int) -> None:
+    """All of it lies below the recovery point, and its indexes have been written anew."""
+    disk, state = synced()
+    log = boot(disk)
+    log.roll(NOW)
+    found = boot(disk.crashed(random_part(seed)))
+    assert visible(found) == state
+    check_whole(found)
