@@ -93,6 +93,7 @@ class MetadataLog:
             report=report,
         )
         self._fit_to_snapshot(now_ms)
+        self.snapshots.put_unreadable_aside()
         self.epoch = 0
         self._bytes_since_snapshot = 0
         self.snapshot_ms = now_ms

@@ -31,6 +31,7 @@ class MetadataSnapshots:
         self._disk = disk
         self.directory = directory
         self._report = report
+        self._unreadable: dict[Path, MalformedFrame] = {}
         for name in disk.names(directory):
             if name.endswith(_WORTHLESS):
                 disk.remove(directory / name)
@@ -45,14 +46,18 @@ class MetadataSnapshots:
             try:
                 return latest, decode_snapshot(self._disk.read_file(path))
             except MalformedFrame as error:
-                aside = path.with_name(path.name + _UNREADABLE)
-                self._report(
-                    f"{path} cannot be read ({error}): it is called {aside.name} now, and the one before counts"
-                )
-                self._disk.rename(path, aside)
-                self._disk.sync_directory(self.directory)
+                self._unreadable[path] = error
                 self.ids.pop()
         return None
+
+    def put_unreadable_aside(self) -> None:
+        """Once it is known that one before has to do, and can."""
+        for path, error in self._unreadable.items():
+            aside = path.with_name(path.name + _UNREADABLE)
+            self._report(f"{path} cannot be read ({error}): it is called {aside.name} now, and the one before counts")
+            self._disk.rename(path, aside)
+            self._disk.sync_directory(self.directory)
+        self._unreadable.clear()
 
     def path(self, snapshot_id: SnapshotId) -> Path:
         return self.directory / snapshot_id.file_name
