@@ -1,3 +1,4 @@
+# make start       a broker on ./barnabas-data, clients at 127.0.0.1:9092; ARGS="--listen :9092" and others
 # make test        everything that CI checks of the code: lint, types, import contracts, all tests
 # make quick       the same without the slow tests
 # make thorough    thousands of generated messages for every API and version, and as many damaged ones
@@ -14,13 +15,22 @@ VENV = .venv
 BIN = $(VENV)/bin
 KAFKA_JARS = .cache/kafka-$(shell sed -n 's/.*<kafka.version>\(.*\)<.*/\1/p' tests/kafka/pom.xml)
 
-.PHONY: test quick thorough fuzz check kafka generate bench-protocol bench-storage bench-broker golden clean
+.PHONY: start test quick thorough fuzz check kafka generate bench-protocol bench-storage bench-broker golden clean
+
+start: $(VENV)/package
+	$(BIN)/barnabas start $(ARGS)
+
+# What a broker needs, and no more: it is there in seconds.
+$(VENV)/package: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --editable .
+	touch $@
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
 	$(BIN)/pip install --quiet --editable '.[dev]'
-	touch $@
+	touch $(VENV)/package $@
 
 check: $(VENV)/installed
 	$(BIN)/ruff check

@@ -12,7 +12,7 @@ from barnabas.coordination.cluster.image_copy import copy_of
 from barnabas.coordination.cluster.metadata_version import LATEST_METADATA_VERSION, METADATA_VERSION
 from barnabas.coordination.cluster.records import MetadataRecord
 from barnabas.protocol.records import cluster_metadata as r
-from barnabas.protocol.schema import Uuid
+from barnabas.protocol.schema import Data, Uuid
 from barnabas.storage.disk import Disk
 
 NOW_MS = 1_700_000_000_000
@@ -62,7 +62,7 @@ class Journal:
             self.append(r.FeatureLevelRecord(name=METADATA_VERSION, feature_level=int(LATEST_METADATA_VERSION)))
         return self
 
-    def append(self, *messages: r.Data, now_ms: int = NOW_MS) -> None:
+    def append(self, *messages: Data, now_ms: int = NOW_MS) -> None:
         records = [MetadataRecord(message) for message in messages]
         base_offset = self.log.append(records, now_ms)
         self.log.sync()

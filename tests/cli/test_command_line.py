@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -19,6 +20,15 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_the_version_is_that_of_the_package() -> None:
     assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == VERSION
     assert kafka_version() == KAFKA_VERSION
+
+
+def test_the_first_command_of_the_readme_starts_a_broker() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert readme.split("```")[1].strip() == "make start"
+    dry = subprocess.run(
+        ["make", "--dry-run", "start", "ARGS=--listen :1"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert dry.stdout.splitlines()[-1] == ".venv/bin/barnabas start --listen :1"
 
 
 def test_version_and_help_import_no_broker(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
