@@ -19,6 +19,7 @@ from barnabas.coordination.cluster.image import ClusterImage
 from barnabas.coordination.cluster.records import MetadataRecord
 from barnabas.coordination.controller.state import Controller
 from barnabas.coordination.outcome import Outcome
+from barnabas.protocol.errors import KafkaError
 from barnabas.replication.watermark import Watermark
 
 __all__ = ["ControllerService"]
@@ -47,16 +48,19 @@ class ControllerService:
         clock: Clock,
         *,
         on_change: Callable[[ImageDelta], None],
+        on_failure: Callable[[OSError, bool], None],
         after_commit: Callable[[], None],
         sync_in_thread: bool,
     ) -> None:
         """`image` is the broker's; `on_change` is told what each commit changed in it, `after_commit` that there was
-        one. Where syncing costs nothing, as in memory, it needs no thread."""
+        one; `on_failure` what the disk said, and whether something was written that it may have lost. Where syncing
+        costs nothing, as in memory, it needs no thread."""
         self.controller = controller
         self.image = image
         self._journal = journal
         self._clock = clock
         self._on_change = on_change
+        self._on_failure = on_failure
         self._after_commit = after_commit
         self._sync_in_thread = sync_in_thread
         self._uncommitted: deque[_Appended] = deque()
@@ -69,7 +73,12 @@ class ControllerService:
         outcome = decision(self.controller, now_ms)
         base_offset = self._journal.end_offset
         if outcome.records:
-            self._journal.append(outcome.records, now_ms)
+            try:
+                self._journal.append(outcome.records, now_ms)
+            except KafkaError as error:
+                if isinstance(error.__cause__, OSError):
+                    self._on_failure(error.__cause__, False)
+                raise
         self.controller.apply(outcome, base_offset, epoch=self._journal.epoch, timestamp_ms=now_ms)
         if outcome.records:
             appended = _Appended(tuple(outcome.records), base_offset, now_ms)
@@ -91,7 +100,12 @@ class ControllerService:
             await self._appended.wait()
             self._appended = trio.Event()
             work = self._journal.unsynced()
-            await trio.to_thread.run_sync(work.sync)
+            try:
+                await trio.to_thread.run_sync(work.sync)
+            except OSError as error:
+                # Nobody is told that anything of this was decided, and nothing more is.
+                self._on_failure(error, True)
+                return
             self._journal.synced(work)
             self._advance(work.offset)
 

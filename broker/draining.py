@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 import trio
 
 from barnabas.broker.listener import Listener
+from barnabas.protocol.errors import KafkaError
 from barnabas.replication.partition import Partition
 
 __all__ = ["drain", "settle"]
@@ -22,7 +24,8 @@ async def settle(partitions: Iterable[Partition]) -> None:
     with trio.move_on_after(LONGEST_S):
         for partition in partitions:
             if partition.leads:
-                await partition.safe.reaches(partition.log_end.offset)
+                with suppress(KafkaError):
+                    await partition.safe.reaches(partition.log_end.offset)
 
 
 async def drain(listeners: Sequence[Listener]) -> None:

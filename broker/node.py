@@ -32,6 +32,8 @@ from barnabas.broker.dispatch import Dispatcher
 from barnabas.broker.draining import drain, settle
 from barnabas.broker.event_log import Event, Level, Report
 from barnabas.broker.group_coordinator import GroupCoordinator
+from barnabas.broker.heartbeats import Heartbeats
+from barnabas.broker.housekeeping.disk_failures import DiskFailures
 from barnabas.broker.housekeeping.housekeeper import Housekeeper
 from barnabas.broker.housekeeping.loading import load_logs
 from barnabas.broker.housekeeping.stopping import close_directories, shut_down_controlled
@@ -52,13 +54,11 @@ from barnabas.coordination.cluster.features import SUPPORTED_FEATURES
 from barnabas.coordination.cluster.image import ClusterImage
 from barnabas.coordination.controller.activation import activate
 from barnabas.coordination.controller.controller_registration import register_controller
-from barnabas.coordination.controller.heartbeat import heartbeat
 from barnabas.coordination.controller.registration import register_broker
 from barnabas.coordination.controller.settings import ControllerSettings
 from barnabas.coordination.controller.state import Controller
 from barnabas.coordination.fetching.sessions import FetchSessions
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 from barnabas.protocol.schema import Uuid
 from barnabas.replication.partition import Partition
 from barnabas.storage.disk import Disk, SystemDisk
@@ -67,11 +67,17 @@ from barnabas.storage.formatting import Node as Identity
 from barnabas.storage.opening import open_log_directories
 from barnabas.storage.topic_config import TopicConfig
 
-__all__ = ["INTERNAL_TOPICS", "Node"]
+__all__ = ["INTERNAL_TOPICS", "Node", "NodeFailed"]
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
 _HEARTBEAT_VERSION = 2
+
+
+class NodeFailed(Exception):  # noqa: N818 - a state of the node
+    """It could not go on, and has stopped; one sentence says why. Nobody should take that for a clean stop."""
+
+    exit_code = 1
 
 
 class Node:
@@ -109,6 +115,8 @@ class Node:
         self._dispatcher = Dispatcher(self)
         self.serve = self._dispatcher.serve
         self._stopping = trio.Event()
+        self.failure: str | None = None
+        """Why it cannot go on."""
 
     def __repr__(self) -> str:
         return f"<Node {self.node_id} at {', '.join(f'{host}:{port}' for host, port in self.addresses)}>"
@@ -140,6 +148,8 @@ class Node:
                 await self._stopping.wait()
                 await self._finish()
                 nursery.cancel_scope.cancel()
+            if self.failure is not None:
+                raise NodeFailed(self.failure)
         finally:
             for listener in self.all_listeners:
                 for connection in list(listener.connections):
@@ -150,6 +160,13 @@ class Node:
 
     def stop(self) -> None:
         self._stopping.set()
+
+    def fail(self, why: str) -> None:
+        """It cannot go on: it stops as well as it still can, and `run` raises NodeFailed."""
+        if self.failure is None:
+            self.failure = why
+            self.report(Event(why, Level.ERROR))
+            self._stopping.set()
 
     def _open_directories(self) -> None:
         config = self.config
@@ -179,8 +196,10 @@ class Node:
                 self.controller_listeners.append(Listener(endpoint, self._poller, door, backlog=backlog))
             else:
                 self.listeners.append(Listener(endpoint, self._poller, self, backlog=backlog))
+        self.heartbeats = Heartbeats(self)
+        self.disk_failures = DiskFailures(self)
         syncs = self.durability is Durability.FSYNC
-        self._syncer = Syncer(self.take_offline) if syncs else None
+        self._syncer = Syncer(self.disk_failures.sync_failed) if syncs else None
         self._open_controller()
         self.groups = GroupCoordinator(self)
         self.partitions = Partitions(
@@ -196,10 +215,7 @@ class Node:
         self.partitions.on_lead.append(self.groups.lead)
         self.partitions.on_resign.append(self.groups.resign)
         self.housekeeping = Housekeeper(self)
-        self.partitions.on_growth = self.housekeeping.grew
-        self.partitions.on_open.append(self.housekeeping.opened)
-        self.partitions.on_close.append(self.housekeeping.closed)
-        self.partitions.on_configure.append(self.housekeeping.configured)
+        self.housekeeping.attend(self.partitions)
         nursery.start_soon(self.controller.run)
         nursery.start_soon(self._upkeep.run)
         await self._register()
@@ -207,8 +223,8 @@ class Node:
         self.partitions.begin()
         if self._syncer:
             nursery.start_soon(self._syncer.run)
-        await self.heartbeat()
-        nursery.start_soon(self._live)
+        await self.heartbeats.beat()
+        nursery.start_soon(self.heartbeats.run)
         nursery.start_soon(self.housekeeping.run)
         nursery.start_soon(self.groups.run)
         nursery.start_soon(self._poller.run)
@@ -260,6 +276,7 @@ class Node:
             self.image,
             self.clock,
             on_change=self._follow,
+            on_failure=self.disk_failures.metadata_failed,
             after_commit=self._upkeep.after_commit,
             sync_in_thread=self.durability is not Durability.MEMORY,
         )
@@ -284,33 +301,19 @@ class Node:
             ours = controller_registration_request(self)
             await self.controller.decide(lambda controller, _now_ms: register_controller(controller, ours))
 
-    async def heartbeat(self, *, want_shut_down: bool = False) -> bool:
-        """Whether the controller lets us stop."""
-        request = BrokerHeartbeatRequest(
-            broker_id=self.node_id,
-            broker_epoch=self.broker_epoch,
-            current_metadata_offset=self.image.next_offset - 1,
-            want_shut_down=want_shut_down,
-        )
-        answer = await self.controller.decide(lambda controller, now_ms: heartbeat(controller, request, now_ms=now_ms))
-        return answer.should_shut_down
-
-    async def _live(self) -> None:
-        while True:
-            await trio.sleep(self.config.broker_heartbeat_interval_ms / 1000)
-            await self.heartbeat()
-
     async def _finish(self) -> None:
         for listener in self.all_listeners:
             listener.close()
         await settle(self.partitions)
         for partition in self.partitions:
             partition.resign()
-        await shut_down_controlled(self)
+        if self.failure is None:
+            await shut_down_controlled(self)
         await drain(self.all_listeners)
         await self.housekeeping.stop()
         await close_directories(self)
-        self.journal.close()
+        if self.failure is None:
+            self.journal.close()
 
     # What the metadata changes
 
@@ -384,11 +387,6 @@ class Node:
 
     def warn(self, text: str) -> None:
         self.report(Event(text, Level.WARNING))
-
-    def take_offline(self, partition: Partition, error: OSError) -> None:
-        replica = self.directories.find(partition.name)
-        if replica is not None:
-            self.directories.take_offline(replica.directory.path, str(error))
 
     def note_refusal(self, call: Call, topic: str | None, number: int, error: KafkaError) -> None:
         """One partition of a request was refused, for a reason that is the client's or the disk's."""

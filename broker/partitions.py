@@ -55,7 +55,7 @@ class Partitions:
         self.on_resign: list[Callable[[Partition], None]] = []
 
     def __iter__(self) -> Iterator[Partition]:
-        return iter(self._here.values())
+        return iter(list(self._here.values()))
 
     def __len__(self) -> int:
         return len(self._here)
@@ -101,6 +101,8 @@ class Partitions:
             return
         partition = self._here.get((topic.name, number))
         if partition is None:
+            if not is_new and self._is_out_of_reach(TopicPartition(topic.name, number)):
+                return
             try:
                 partition = self._open(topic, number, state, is_new=is_new)
             except KafkaError as error:
@@ -115,6 +117,10 @@ class Partitions:
             partition.resign()
             for tell in self.on_resign:
                 tell(partition)
+
+    def _is_out_of_reach(self, name: TopicPartition) -> bool:
+        """It lies, for all we know, in a directory that has failed."""
+        return bool(self._directories.offline) and self._directories.find(name) is None
 
     def _open(self, topic: Topic, number: int, state: PartitionState, *, is_new: bool) -> Partition:
         name = TopicPartition(topic.name, number)
@@ -154,6 +160,15 @@ class Partitions:
             with self._directories.surviving(replica.directory):
                 replica.directory.delete(partition.name, next(self._unique_names))
         for tell in self.on_close:
+            tell(partition)
+
+    def lose(self, name: TopicPartition) -> None:
+        """Its directory has failed."""
+        partition = self._here.pop(name, None)
+        if partition is None:
+            return
+        partition.resign(ErrorCode.KAFKA_STORAGE_ERROR)
+        for tell in (*self.on_resign, *self.on_close):
             tell(partition)
 
     def _configure(self, topic: str) -> None:

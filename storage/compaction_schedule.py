@@ -120,6 +120,9 @@ class CompactionSchedule:
         plan = self._plans[partition] = plan_compaction(facts, now_ms)
         return plan
 
+    def __contains__(self, partition: TopicPartition) -> bool:
+        return partition in self._facts
+
     def forget(self, partition: TopicPartition) -> None:
         """It is gone, or another node's. What is compacting it has been stopped."""
         assert partition not in self._at_work, f"{partition} is still being compacted"

@@ -62,6 +62,8 @@ class LogDirectories:
         self.report = report
         self.cordoned: set[Path] = set()
         """Directories that get no new partitions."""
+        self.on_offline: Callable[[Path, Sequence[TopicPartition]], None] | None = None
+        """Told of each that is taken offline, and which partitions are gone with it."""
         self._preferred: dict[TopicPartition, Path] = {}
         self._held = list({id(each): each for each in (*online, metadata_directory)}.values())
         """Every directory whose lock we have, also those that failed since."""
@@ -88,6 +90,12 @@ class LogDirectories:
         return epochs.pop() if len(epochs) == 1 and not self.offline else None
 
     @property
+    def offline_ids(self) -> list[Uuid]:
+        """Of those that failed since the start."""
+        metas = [each.meta for each in self._held if each.path in self.offline]
+        return [meta.directory_id for meta in metas if meta is not None and meta.directory_id is not None]
+
+    @property
     def must_stop(self) -> str | None:
         """Why the node cannot go on, if it cannot."""
         if self.metadata.path in self.offline:
@@ -111,6 +119,8 @@ class LogDirectories:
             lost += [*directory.logs, *directory.waiting]
             directory.forget_logs()
         self.online = [each for each in self.online if each.path != path]
+        if self.on_offline is not None:
+            self.on_offline(path, lost)
         return lost
 
     @contextmanager

@@ -26,7 +26,7 @@ async def shut_down_controlled(node: Node) -> None:
         return
     limit_ms = node.config.barnabas_controlled_shutdown_timeout_ms
     with trio.move_on_after(limit_ms / 1000) as patience:
-        while not await node.heartbeat(want_shut_down=True):
+        while not await node.heartbeats.beat(want_shut_down=True):
             await trio.sleep(_ASK_AGAIN_S)
     if patience.cancelled_caught:
         node.report(f"the controller has not let this broker go within {limit_ms} ms; it stops all the same")

@@ -35,6 +35,9 @@ class MovedClock(Clock):
     async def sleep(self, duration_ms: int) -> None:
         await self.sleep_until(self._now_ms + duration_ms)
 
+    def is_waited_for(self, moment_ms: int) -> bool:
+        return any(moment == moment_ms for moment, _ in self._waiting)
+
     def advance(self, duration_ms: int) -> None:
         self._now_ms += duration_ms
         for moment_ms, event in self._waiting:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
@@ -58,6 +58,8 @@ class RunningNode:
             try:
                 trio.run(main)
             except BaseException as error:  # noqa: BLE001 - told to the test
+                while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+                    error = error.exceptions[0]
                 self._failure = error
             finally:
                 started.set()
@@ -88,6 +90,11 @@ class RunningNode:
         """In the node's own thread, between requests."""
         assert self.node is not None
         return trio.from_thread.run_sync(action, self.node, trio_token=self._token)
+
+    def carry_out(self, action: Callable[[Node], Awaitable[T]]) -> T:
+        """In the node's own thread, where it may wait."""
+        assert self.node is not None
+        return trio.from_thread.run(action, self.node, trio_token=self._token)
 
     def until(self, condition: Callable[[Node], object]) -> None:
         """Wait in the node's loop, which goes on meanwhile."""

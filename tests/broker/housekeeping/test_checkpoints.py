@@ -34,6 +34,7 @@ def test_high_watermarks_are_written_every_five_seconds(clocked: Clocked) -> Non
         produce(client, b"a", b"b", timestamp=NOW)
     clocked.pass_ms(5_000)
     clocked.until(lambda _: written(clocked, "replication-offset-checkpoint") == {("orders", 0): 2, ("orders", 1): 0})
+    clocked.until(lambda _: clocked.clock.is_waited_for(NOW + 10_000))
     with clocked.client() as client:
         produce(client, b"c", partition=1, timestamp=NOW)
     clocked.pass_ms(4_999)

@@ -1,0 +1,51 @@
+"""What the broker tells the controller all the time: that it lives, how far it has read the metadata, which of its
+directories have failed; and at the end, that it wants to stop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import trio
+
+from barnabas.coordination.controller.heartbeat import heartbeat
+from barnabas.protocol.errors import KafkaError
+from barnabas.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+__all__ = ["Heartbeats"]
+
+
+class Heartbeats:
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._wake = trio.Event()
+
+    def soon(self) -> None:
+        """There is something that the controller should not hear of only at the next interval."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        while True:
+            with trio.move_on_after(self._node.config.broker_heartbeat_interval_ms / 1000):
+                await self._wake.wait()
+            self._wake = trio.Event()
+            try:
+                await self.beat()
+            except KafkaError as error:
+                # A full disk: the next one may get through.
+                self._node.warn(f"the controller could not write down what this broker told it: {error}")
+
+    async def beat(self, *, want_shut_down: bool = False) -> bool:
+        """Whether the controller lets us stop."""
+        node = self._node
+        request = BrokerHeartbeatRequest(
+            broker_id=node.node_id,
+            broker_epoch=node.broker_epoch,
+            current_metadata_offset=node.image.next_offset - 1,
+            want_shut_down=want_shut_down,
+            offline_log_dirs=node.directories.offline_ids,
+        )
+        answer = await node.controller.decide(lambda controller, now_ms: heartbeat(controller, request, now_ms=now_ms))
+        return answer.should_shut_down
