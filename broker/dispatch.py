@@ -17,6 +17,7 @@ from barnabas.broker.apis import MODULES
 from barnabas.broker.call import Call
 from barnabas.broker.connection import Answer, CloseConnection, Connection
 from barnabas.protocol.apis import API_VERSIONS, APIS, Api
+from barnabas.protocol.codec import UnencodableMessage
 from barnabas.protocol.errors import KafkaError, MalformedFrame
 from barnabas.protocol.frames import UnsupportedRequest, decode_request, encode_response, unsupported_api_versions
 from barnabas.protocol.schema import Message
@@ -57,18 +58,22 @@ class Dispatcher:
             response = self._failed(call, request.message, error)
         if type(response) is CoroutineType:
             return self._finish(call, request.message, response)
-        if response is None:
-            return None
-        return encode_response(api, call.version, call.correlation_id, response)  # type: ignore[arg-type]
+        return self._encoded(call, response)  # type: ignore[arg-type] # it is no coroutine
 
     async def _finish(self, call: Call, request: Message, waiting: Coroutine[Any, Any, Response]) -> Answer:
         try:
             response = await waiting
         except Exception as error:  # noqa: BLE001 - as above
             response = self._failed(call, request, error)
+        return self._encoded(call, response)
+
+    def _encoded(self, call: Call, response: Response) -> Answer:
         if response is None:
             return None
-        return encode_response(call.api, call.version, call.correlation_id, response)
+        try:
+            return encode_response(call.api, call.version, call.correlation_id, response)
+        except UnencodableMessage as error:
+            raise self._failure(call, error) from None
 
     def _failed(self, call: Call, request: Message, error: Exception) -> Response:
         """A request that is refused as a whole has its API's own answer for that. Anything else means that we are
@@ -80,8 +85,11 @@ class Dispatcher:
             if refused is not None:
                 response: Response = refused(call, request, error)
                 return response
+        raise self._failure(call, error) from None
+
+    def _failure(self, call: Call, error: Exception) -> CloseConnection:
         self._node.report_failure(call, error)
-        raise CloseConnection(f"{call.api.name} failed; the broker's log says why") from None
+        return CloseConnection(f"{call.api.name} failed; the broker's log says why")
 
     def _load(self, key: int) -> Handler:
         handler: Handler = import_module(self._modules[key]).handle

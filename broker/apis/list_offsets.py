@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = range(-1, -7, -1)
 FIRST_VERSION_WITH = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
+FIRST_WITH_LEADER_EPOCH = 4
 READ_COMMITTED = 1
 NO_TIMESTAMP, NO_OFFSET = -1, -1
 CONSUMER = -1
@@ -75,7 +76,9 @@ def _answer(
         answer.error_code = error.code
         return answer
     if found is not None:
-        answer.timestamp, answer.offset, answer.leader_epoch = found
+        answer.timestamp, answer.offset = found.timestamp, found.offset
+        if call.version >= FIRST_WITH_LEADER_EPOCH:
+            answer.leader_epoch = found.leader_epoch
     return answer
 
 
