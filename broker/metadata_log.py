@@ -41,6 +41,8 @@ from barnabas.storage.topic_config import TopicConfig
 __all__ = ["MetadataLog", "metadata_log_config"]
 
 _READ_BYTES = 4 << 20
+_SHORT_LOG_BYTES = 64 << 10
+"""It is read in no time."""
 
 
 def metadata_log_config(segment_bytes: int, segment_ms: int, max_batch_bytes: int) -> TopicConfig:
@@ -163,23 +165,20 @@ class MetadataLog:
 
     # Reading
 
-    def replay(self, *images: ClusterImage) -> None:
-        """Everything that the snapshot and the log say, into empty images."""
+    def replay(self, image: ClusterImage) -> None:
+        """Everything that the snapshot and the log say, into an empty image."""
         offset = 0
         if self._newest is not None:
             snapshot_id, snapshot = self._newest
             self._newest = None
             offset = snapshot_id.end_offset
             self.quorum.read_snapshot(snapshot_id, snapshot)
-            for image in images:
-                _apply_snapshot(image, snapshot_id, snapshot)
+            _apply_snapshot(image, snapshot_id, snapshot)
         for batch in self.batches_from(offset):
             self._bytes_since_snapshot += batch.size
             if batch.control:
                 self.quorum.read_control(batch)
-            records = list(read_metadata_batch(batch))
-            for image in images:
-                _apply(image, batch, records)
+            _apply(image, batch)
 
     def batches_from(self, offset: int) -> Iterator[Batch]:
         """Whole and checked, and one behind the other: this log has no gaps, or it has lost something."""
@@ -242,6 +241,12 @@ class MetadataLog:
         waited_ms = now_ms - self.snapshot_ms
         return bool(max_interval_ms and self._bytes_since_snapshot and waited_ms >= max_interval_ms)
 
+    @property
+    def worth_a_snapshot(self) -> bool:
+        """The next start would read more of the log than of a snapshot."""
+        newest = self.snapshots.size(self.snapshots.ids[-1]) if self.snapshots.ids else 0
+        return self._bytes_since_snapshot > max(newest, _SHORT_LOG_BYTES)
+
     def encode_snapshot(self, image: ClusterImage, now_ms: int) -> tuple[SnapshotId, Callable[[], None]]:
         """Of an image of all that is committed, which nobody changes any more. The work is for a thread; it writes the
         file, and then `snapshot_written` is to be called."""
@@ -302,9 +307,14 @@ def _apply_snapshot(image: ClusterImage, snapshot_id: SnapshotId, snapshot: Snap
     image.next_offset = end
 
 
-def _apply(image: ClusterImage, batch: Batch, records: Sequence[MetadataRecord]) -> None:
+def _apply(image: ClusterImage, batch: Batch) -> None:
     if batch.control:
         image.next_offset = batch.next_offset
         image.epoch = batch.partition_leader_epoch
         return
-    image.apply_batch(records, batch.base_offset, epoch=batch.partition_leader_epoch, timestamp_ms=batch.max_timestamp)
+    image.apply_batch(
+        read_metadata_batch(batch),
+        batch.base_offset,
+        epoch=batch.partition_leader_epoch,
+        timestamp_ms=batch.max_timestamp,
+    )

@@ -63,6 +63,16 @@ class MetadataUpkeep:
             except OSError as error:
                 self._report(Event(f"{self._journal.directory}: no snapshot was taken: {error.strerror}", Level.ERROR))
 
+    async def finish(self) -> None:
+        """At a clean stop, so that the next start takes no longer for all the starts that were before."""
+        if self._image.transaction is None and self._journal.worth_a_snapshot:
+            try:
+                await self.take_snapshot()
+            except OSError as error:
+                self._report(
+                    Event(f"{self._journal.directory}: no snapshot was taken: {error.strerror}", Level.WARNING)
+                )
+
     async def take_snapshot(self) -> None:
         snapshot_id, work = self._journal.encode_snapshot(copy_of(self._image), self._clock.now_ms())
         await trio.to_thread.run_sync(work)

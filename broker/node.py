@@ -52,6 +52,7 @@ from barnabas.coordination.cluster.configs import ALL_BROKERS, ResourceType, bro
 from barnabas.coordination.cluster.delta import ImageDelta
 from barnabas.coordination.cluster.features import SUPPORTED_FEATURES
 from barnabas.coordination.cluster.image import ClusterImage
+from barnabas.coordination.cluster.image_copy import copy_of
 from barnabas.coordination.controller.activation import activate
 from barnabas.coordination.controller.controller_registration import register_controller
 from barnabas.coordination.controller.registration import register_broker
@@ -251,8 +252,7 @@ class Node:
             now_ms=now_ms,
             report=self.warn,
         )
-        image = ClusterImage()
-        journal.replay(image, self.image)
+        journal.replay(self.image)
         settings = ControllerSettings(
             cluster_id=self.cluster_id,
             node_id=self.node_id,
@@ -264,7 +264,7 @@ class Node:
             delete_topic_enable=config.delete_topic_enable,
             session_timeout_ms=config.broker_session_timeout_ms,
         )
-        controller = Controller(settings, NodeConfigRules(config), image)
+        controller = Controller(settings, NodeConfigRules(config), copy_of(self.image))
         journal.begin_epoch(now_ms)
         # Whoever had this node's id before is gone: we hold its directories.
         controller.activate(now_ms, gone={self.node_id})
@@ -310,6 +310,7 @@ class Node:
         if self.failure is None:
             await shut_down_controlled(self)
         await drain(self.all_listeners)
+        await self._upkeep.finish()
         await self.housekeeping.stop()
         await close_directories(self)
         if self.failure is None:
