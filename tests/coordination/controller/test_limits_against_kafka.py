@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import count
 
 import pytest
@@ -11,10 +12,20 @@ from barnabas.protocol.messages.alter_client_quotas import AlterClientQuotasRequ
 from barnabas.protocol.messages.describe_client_quotas import ComponentData, DescribeClientQuotasRequest
 from barnabas.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from tests.coordination.controller.twins import Twins
+from tests.kafka.broker import KafkaBroker
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
 NAMES = count()
+
+
+@pytest.fixture(scope="module")
+def shared_twins(kafka_classpath: str) -> Iterator[Twins]:
+    """Not the Kafka of other tests: quotas would slow them down, and their answers would say so."""
+    with KafkaBroker(kafka_classpath) as kafka:
+        twins = Twins(kafka)
+        yield twins
+        twins.close()
 
 
 def fresh(prefix: str) -> str:
