@@ -16,6 +16,7 @@ from barnabas.broker.poller import NOTHING, PEER_CLOSED, READABLE, WRITABLE, Pol
 from barnabas.protocol.codec import Chunk
 from barnabas.protocol.errors import MalformedFrame
 from barnabas.protocol.frames import FrameReader
+from barnabas.storage.file_slice import FileSlice
 
 __all__ = ["Answer", "CloseConnection", "Connection", "Server"]
 
@@ -42,6 +43,9 @@ class Server(Protocol):
     def wait_for(self, connection: Connection, answer: Coroutine[Any, Any, Answer]) -> None:
         """Await it in a task of its own, and call `answered` with what it is."""
 
+    def read_cold(self, connection: Connection, part: FileSlice) -> None:
+        """Read what the page cache does not have, in a task of its own, and call `warmed` with the beginning of it."""
+
     def closed(self, connection: Connection, reason: str) -> None: ...
 
     def note_exhaustion(self, error: OSError) -> None: ...
@@ -54,6 +58,7 @@ class Connection:
         "_outgoing",
         "_poller",
         "_server",
+        "_warming",
         "client",
         "is_open",
         "listener",
@@ -87,6 +92,8 @@ class Connection:
         self._poller = poller
         self._server = server
         self._events = READABLE
+        self._warming = False
+        """The disk is read for it."""
         poller.watch(sock.fileno(), READABLE, self._ready)
 
     def __repr__(self) -> str:
@@ -129,7 +136,11 @@ class Connection:
 
     def _attend(self) -> None:
         """Tell the poller what we wait for now."""
-        events = WRITABLE if self._outgoing else PEER_CLOSED if self.waiting or self.muted else READABLE
+        if self._outgoing.cold is not None:
+            events = PEER_CLOSED
+            self._warm()
+        else:
+            events = WRITABLE if self._outgoing else PEER_CLOSED if self.waiting or self.muted else READABLE
         if events != self._events and self.is_open:
             self._events = events
             self._poller.change(self.socket.fileno(), events)
@@ -179,7 +190,22 @@ class Connection:
         else:
             self._attend()
 
+    def _warm(self) -> None:
+        if not self._warming and self.is_open:
+            self._warming = True
+            assert self._outgoing.cold is not None
+            self._server.read_cold(self, self._outgoing.cold)
+
     # Called when what was awaited is there
+
+    def warmed(self, data: bytes) -> None:
+        self._warming = False
+        if self.is_open:
+            self._outgoing.warmed(data)
+            try:
+                self._send()
+            except OSError as error:
+                self.close(f"{error.strerror or error}")
 
     def answered(self, answer: Answer) -> None:
         self.waiting = False

@@ -13,6 +13,7 @@ from barnabas.broker.connection import Answer, Connection
 from barnabas.broker.controller_apis import MODULES
 from barnabas.broker.dispatch import Dispatcher
 from barnabas.broker.listener import Listener
+from barnabas.storage.file_slice import FileSlice
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
@@ -33,6 +34,9 @@ class ControllerDoor:
 
     def wait_for(self, connection: Connection, answer: Coroutine[Any, Any, Answer]) -> None:
         self._node.wait_for(connection, answer)
+
+    def read_cold(self, connection: Connection, part: FileSlice) -> None:
+        self._node.read_cold(connection, part)
 
     def closed(self, connection: Connection, reason: str) -> None:
         self._node.closed(connection, reason)

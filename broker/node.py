@@ -21,6 +21,7 @@ import trio
 from barnabas.broker.apis.api_versions import spoken_versions
 from barnabas.broker.call import Call
 from barnabas.broker.clock import Clock
+from barnabas.broker.cold_reads import ColdReads
 from barnabas.broker.config_rules import NodeConfigRules
 from barnabas.broker.configuration.describe import topic_config
 from barnabas.broker.configuration.dynamic import keep_valid
@@ -64,6 +65,7 @@ from barnabas.protocol.schema import Uuid
 from barnabas.replication.partition import Partition
 from barnabas.storage.disk import Disk, SystemDisk
 from barnabas.storage.durability import Durability
+from barnabas.storage.file_slice import FileSlice
 from barnabas.storage.formatting import Node as Identity
 from barnabas.storage.opening import open_log_directories
 from barnabas.storage.topic_config import TopicConfig
@@ -112,6 +114,11 @@ class Node:
         self.topics = ImageTopics(self.image)
         session_ids = (int.from_bytes(drawn) >> 1 for drawn in _draw(random_bytes, 4))
         self.fetch_sessions = FetchSessions(config.max_incremental_fetch_session_cache_slots, session_ids)
+        self.cold_reads = ColdReads(
+            config.barnabas_cold_read_max_bytes,
+            config.barnabas_cold_read_threads,
+            on_failure=lambda path, error: self.disk_failures.file_failed(path, error),
+        )
         self._poller = Poller()
         self._dispatcher = Dispatcher(self)
         self.serve = self._dispatcher.serve
@@ -419,6 +426,15 @@ class Node:
             connection.answered(await answer)
         except CloseConnection as error:
             connection.close(str(error))
+
+    def read_cold(self, connection: Connection, part: FileSlice) -> None:
+        self._nursery.start_soon(self._read_cold, connection, part)
+
+    async def _read_cold(self, connection: Connection, part: FileSlice) -> None:
+        try:
+            connection.warmed(await self.cold_reads.read(part))
+        except OSError as error:
+            connection.close(f"{error.strerror or error}")
 
     def closed(self, connection: Connection, reason: str) -> None:  # noqa: ARG002 - a log line to come
         for listener in self.all_listeners:
