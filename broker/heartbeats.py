@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from barnabas.coordination.controller.heartbeat import heartbeat
-from barnabas.protocol.errors import KafkaError
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 
 if TYPE_CHECKING:
@@ -48,4 +48,5 @@ class Heartbeats:
             offline_log_dirs=node.directories.offline_ids,
         )
         answer = await node.controller.decide(lambda controller, now_ms: heartbeat(controller, request, now_ms=now_ms))
-        return answer.should_shut_down
+        # A broker that was unregistered is asked for no more.
+        return answer.should_shut_down or answer.error_code == ErrorCode.STALE_BROKER_EPOCH

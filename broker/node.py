@@ -26,6 +26,7 @@ from barnabas.broker.config_rules import NodeConfigRules
 from barnabas.broker.configuration.describe import topic_config
 from barnabas.broker.configuration.dynamic import keep_valid
 from barnabas.broker.configuration.node_config import NodeConfig
+from barnabas.broker.configuration.values import ConfigurationError
 from barnabas.broker.connection import Answer, CloseConnection, Connection
 from barnabas.broker.controller import ControllerService
 from barnabas.broker.controller_listener import ControllerDoor, controller_addresses
@@ -46,6 +47,7 @@ from barnabas.broker.poller import Poller
 from barnabas.broker.producer_ids import ProducerIds
 from barnabas.broker.quorum import voter
 from barnabas.broker.registration import controller_registration_request, registration_request
+from barnabas.broker.replica_moves import ReplicaMoves
 from barnabas.broker.startable import CannotStart, check_startable
 from barnabas.broker.syncer import Syncer
 from barnabas.broker.topics import ImageTopics
@@ -224,11 +226,15 @@ class Node:
         self.partitions.on_resign.append(self.groups.resign)
         self.housekeeping = Housekeeper(self)
         self.housekeeping.attend(self.partitions)
+        self.replica_moves = ReplicaMoves(self)
+        self.partitions.on_resign.append(self.replica_moves.resigned)
         nursery.start_soon(self.controller.run)
         nursery.start_soon(self._upkeep.run)
         await self._register()
         await load_logs(self)
         self.partitions.begin()
+        self.replica_moves.resume()
+        nursery.start_soon(self.replica_moves.run)
         if self._syncer:
             nursery.start_soon(self._syncer.run)
         await self.heartbeats.beat()
@@ -271,7 +277,7 @@ class Node:
             delete_topic_enable=config.delete_topic_enable,
             session_timeout_ms=config.broker_session_timeout_ms,
         )
-        controller = Controller(settings, NodeConfigRules(config), copy_of(self.image))
+        controller = Controller(settings, NodeConfigRules(config, lambda: self.config), copy_of(self.image))
         journal.begin_epoch(now_ms)
         # Whoever had this node's id before is gone: we hold its directories.
         controller.activate(now_ms, gone={self.node_id})
@@ -339,7 +345,10 @@ class Node:
         broker, more = keep_valid(configs.of(broker_resource(self.node_id)), of_one_broker=True)
         for notice in (*notices, *more):
             self.warn(notice.text)
-        self.config = self.static_config.with_dynamic(cluster, broker)
+        try:
+            self.config = self.static_config.with_dynamic(cluster, broker)
+        except ConfigurationError as error:
+            self.warn(f"the configurations of the running broker do not fit together, and nothing changes: {error}")
 
     def topic_config(self, topic: str) -> TopicConfig:
         return topic_config(self.config, overrides_of(self.image, topic))

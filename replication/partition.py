@@ -66,6 +66,10 @@ class Partition:
         self.leads = True
         self.leader_epoch = leader_epoch
         self.in_sync = in_sync
+        latest = self.log.epochs.latest_epoch
+        if latest is None or leader_epoch > latest:
+            # It ends here even if nothing is written in it. The file need not know before the first record does.
+            self.log.epochs.assign(leader_epoch, self.log.end_offset)
         self._advance()
 
     def resign(self, code: ErrorCode = ErrorCode.NOT_LEADER_OR_FOLLOWER) -> None:
@@ -175,6 +179,14 @@ class Partition:
         self.safe = self.log_end if needs_sync is None else Watermark(self.log.synced_offset)
         self._advance()
         before.advance(self.log_end.offset)
+
+    def replace_log(self, log: Log) -> None:
+        """By its copy in another directory, which has everything. What is being synced of the old log says nothing of
+        the new one."""
+        log.cuts = max(log.cuts, self.log.cuts) + 1
+        self.log = log
+        log.producers.on_high_watermark_advanced(self.high_watermark.offset)
+        self._advance()
 
     def _last_stable_offset(self) -> int:
         return self.log.producers.last_stable_offset(self.high_watermark.offset, self.log.start_offset)

@@ -5,12 +5,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.broker.call import Call
+from barnabas.broker.mutations import admission, check_patience
 from barnabas.coordination.controller.delete_topics import delete_topics
-from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from barnabas.protocol.errors import KafkaError
+from barnabas.protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
+FIRST_WITH_QUOTA = 5
+
 
 async def handle(node: Node, call: Call, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
-    return await node.controller.decide(lambda controller, _now_ms: delete_topics(controller, request, call.version))
+    if node.config.delete_topic_enable and (request.topics or request.topic_names):
+        check_patience(request.timeout_ms)
+    admit = admission(node, call, first_that_refuses=FIRST_WITH_QUOTA)
+    return await node.controller.decide(
+        lambda controller, _now_ms: delete_topics(controller, request, call.version, admit=admit)
+    )
+
+
+def refused(_call: Call, request: DeleteTopicsRequest, error: KafkaError) -> DeleteTopicsResponse:
+    named = [(topic.name, topic.topic_id) for topic in request.topics]
+    return DeleteTopicsResponse(
+        responses=[
+            *(DeletableTopicResult(name=name, topic_id=topic_id, error_code=error.code) for name, topic_id in named),
+            *(DeletableTopicResult(name=name, error_code=error.code) for name in request.topic_names),
+        ]
+    )

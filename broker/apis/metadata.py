@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from barnabas.broker.authorized import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 from barnabas.broker.auto_creation import create_missing
 from barnabas.broker.call import Call
-from barnabas.coordination.cluster.partition import NO_LEADER, Partition
+from barnabas.broker.topic_listing import TopicListing
+from barnabas.coordination.cluster.partition import Partition
 from barnabas.coordination.cluster.topics import Topic
 from barnabas.coordination.controller.topic_names import why_invalid
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
 FIRST_WITH_NULL_FOR_ALL = 1
+FIRST_WITH_ALL_REPLICAS = 1
+"""Before, a replica that cannot be reached was left out, and that an error."""
 FIRST_WITH_LISTENER_NOT_FOUND = 6
 FIRST_BY_TOPIC_ID = 12
 NO_ID = Uuid(bytes(16))
@@ -79,34 +82,32 @@ def _describe_name(node: Node, call: Call, name: str) -> MetadataResponseTopic:
 
 
 def _describe(node: Node, call: Call, topic: Topic) -> MetadataResponseTopic:
+    listing = TopicListing(node, call)
     return MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.id,
         is_internal=topic.name in node.internal_topics,
-        partitions=[_partition(node, call, number, state) for number, state in sorted(topic.partitions.items())],
+        partitions=[_partition(call, listing, number, state) for number, state in sorted(topic.partitions.items())],
     )
 
 
-def _partition(node: Node, call: Call, number: int, state: Partition) -> MetadataResponsePartition:
-    brokers = node.image.brokers
-    listener = call.connection.listener
-    leader = brokers.get(state.leader)
-    code, leader_id = ErrorCode.NONE, state.leader
-    if leader is None or leader.fenced:
-        code, leader_id = ErrorCode.LEADER_NOT_AVAILABLE, NO_LEADER
-    elif all(endpoint.name != listener for endpoint in leader.endpoints):
-        code = ErrorCode.LISTENER_NOT_FOUND
-        if call.version < FIRST_WITH_LISTENER_NOT_FOUND:
-            code = ErrorCode.LEADER_NOT_AVAILABLE
-        leader_id = NO_LEADER
+def _partition(call: Call, listing: TopicListing, number: int, state: Partition) -> MetadataResponsePartition:
+    code = listing.leader_error(state)
+    if code is ErrorCode.LISTENER_NOT_FOUND and call.version < FIRST_WITH_LISTENER_NOT_FOUND:
+        code = ErrorCode.LEADER_NOT_AVAILABLE
+    replicas, in_sync = list(state.replicas), list(state.isr)
+    if call.version < FIRST_WITH_ALL_REPLICAS:
+        replicas, in_sync = listing.without_unreachable(state.replicas), listing.without_unreachable(state.isr)
+        if not code and (len(replicas), len(in_sync)) != (len(state.replicas), len(state.isr)):
+            code = ErrorCode.REPLICA_NOT_AVAILABLE
     return MetadataResponsePartition(
         error_code=code,
         partition_index=number,
-        leader_id=leader_id,
+        leader_id=listing.leader(state),
         leader_epoch=state.leader_epoch,
-        replica_nodes=list(state.replicas),
-        isr_nodes=list(state.isr),
-        offline_replicas=[one for one in state.replicas if one not in brokers or brokers[one].fenced],
+        replica_nodes=replicas,
+        isr_nodes=in_sync,
+        offline_replicas=listing.offline(state),
     )
 
 
@@ -122,7 +123,9 @@ def _answer(node: Node, call: Call, request: MetadataRequest, topics: list[Metad
     )
     if request.include_topic_authorized_operations:
         for topic in topics:
-            topic.topic_authorized_operations = TOPIC_OPERATIONS
+            # Who asks for an id that there is not does not learn what he might do with it.
+            if topic.error_code != ErrorCode.UNKNOWN_TOPIC_ID:
+                topic.topic_authorized_operations = TOPIC_OPERATIONS
     if request.include_cluster_authorized_operations:
         answer.cluster_authorized_operations = CLUSTER_OPERATIONS
     return answer

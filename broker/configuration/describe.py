@@ -1,5 +1,6 @@
-"""What DescribeConfigs answers: every configuration of a broker or a topic with its value, where that comes from, and
-all names and places that it could have come from, the one that counts in front.
+"""What DescribeConfigs answers: every configuration of a broker, a topic, a group, a subscription to clients' metrics
+or a logger with its value, where that comes from, and all names and places that it could have come from, the one that
+counts in front.
 
 Kafka hides what is sensitive, and takes for sensitive what it does not know.
 """
@@ -11,6 +12,8 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from barnabas.broker.configuration.barnabas_defaults import default_of
+from barnabas.broker.configuration.client_metrics_configs import CLIENT_METRICS_CONFIGS, client_metrics_values
+from barnabas.broker.configuration.group_configs import GROUP_CONFIGS, group_values
 from barnabas.broker.configuration.key import REQUIRED, ConfigType, Mode, as_text
 from barnabas.broker.configuration.keys import KEYS
 from barnabas.broker.configuration.node_config import NodeConfig
@@ -18,7 +21,18 @@ from barnabas.broker.configuration.synonyms import key_of, synonyms_of
 from barnabas.broker.configuration.topic_documentation import TOPIC_DOCUMENTATION
 from barnabas.storage.topic_config import TOPIC_CONFIGS, TopicConfig
 
-__all__ = ["Described", "Source", "Synonym", "describe_broker", "describe_cluster", "describe_topic", "topic_config"]
+__all__ = [
+    "Described",
+    "Source",
+    "Synonym",
+    "describe_broker",
+    "describe_client_metrics",
+    "describe_cluster",
+    "describe_group",
+    "describe_loggers",
+    "describe_topic",
+    "topic_config",
+]
 
 
 class Source(IntEnum):
@@ -29,6 +43,9 @@ class Source(IntEnum):
     DYNAMIC_DEFAULT_BROKER = 3
     STATIC_BROKER = 4
     DEFAULT = 5
+    LOGGER = 6
+    CLIENT_METRICS = 7
+    GROUP = 8
 
 
 class Synonym(NamedTuple):
@@ -92,6 +109,52 @@ def describe_topic(
             ConfigType[key.type.name] if key else ConfigType.UNKNOWN,
             TOPIC_DOCUMENTATION.get(name),
         )
+
+
+def describe_group(
+    config: NodeConfig, overrides: Mapping[str, str], names: Iterable[str] | None = None
+) -> Iterator[Described]:
+    """Of any name: Kafka does not ask whether there is such a group."""
+    values = group_values(config, overrides)
+    for name in _wanted(names, sorted(values.keys() | overrides.keys())):
+        key = GROUP_CONFIGS.get(name)
+        value = as_text(values[name]) if key else None
+        synonyms: list[Synonym] = []
+        if key and key.synonym:
+            synonyms = list(_broker_synonyms(config, key.synonym))
+        elif key:
+            synonyms = [Synonym(name, as_text(key.default), Source.DEFAULT)]
+        if name in overrides:
+            synonyms.insert(0, Synonym(name, value, Source.GROUP))
+        yield _described_own_key(
+            name, value, synonyms, key.type.name if key else "UNKNOWN", key.documentation if key else None
+        )
+
+
+def describe_client_metrics(overrides: Mapping[str, str], names: Iterable[str] | None = None) -> Iterator[Described]:
+    """Of any name, whether there is such a subscription or not. Nothing of it is taken for a secret."""
+    values = client_metrics_values(overrides)
+    for name in _wanted(names, sorted(values.keys() | overrides.keys())):
+        key = CLIENT_METRICS_CONFIGS.get(name)
+        value = as_text(values[name]) if key else overrides[name]
+        synonyms = [Synonym(name, value, Source.CLIENT_METRICS)] if name in overrides else []
+        described = _described_own_key(
+            name, value, synonyms, key.type.name if key else "UNKNOWN", key.documentation if key else None
+        )
+        yield described._replace(sensitive=False)
+
+
+def describe_loggers(levels: Mapping[str, str], names: Iterable[str] | None = None) -> Iterator[Described]:
+    for name in _wanted(names, sorted(levels)):
+        yield Described(name, levels[name], Source.LOGGER, False, False, (), ConfigType.UNKNOWN, "")
+
+
+def _described_own_key(
+    name: str, value: str | None, synonyms: list[Synonym], type_name: str, documentation: str | None
+) -> Described:
+    source = synonyms[0].source if synonyms else Source.DEFAULT
+    unknown = type_name == "UNKNOWN"
+    return Described(name, value, source, unknown, False, tuple(synonyms), ConfigType[type_name], documentation)
 
 
 def _wanted(names: Iterable[str] | None, known: Iterable[str]) -> Iterator[str]:
