@@ -8,6 +8,7 @@ import trio
 
 from barnabas.broker.call import Call
 from barnabas.coordination.fetching.sessions import Exchange, Followed, Result
+from barnabas.protocol.batches import LOG_OVERHEAD_BYTES
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.fetch import (
     AbortedTransaction,
@@ -21,6 +22,7 @@ from barnabas.protocol.messages.fetch import (
 from barnabas.protocol.schema import Uuid
 from barnabas.replication.partition import Partition
 from barnabas.replication.watermark import Watermark
+from barnabas.storage.file_slice import FileSlice
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
@@ -161,7 +163,7 @@ class Reading:
             leader, epoch = self._node.leader_of(followed.name, number)
             data.current_leader = LeaderIdAndEpoch(leader_id=leader, leader_epoch=epoch)
             for broker_id, host, port, rack in self._node.brokers_for(self._call.connection):
-                if broker_id == leader:
+                if broker_id == leader and self._replica < 0:
                     self.endpoints[broker_id] = NodeEndpoint(node_id=broker_id, host=host, port=port, rack=rack)
         return data
 
@@ -179,11 +181,15 @@ class Reading:
             self._is_final = True
             return data
         bound = self._bound(partition).offset
-        found = partition.read(one.fetch_offset, min(one.partition_max_bytes, left), bound, at_least_one=self.size == 0)
+        limit = min(one.partition_max_bytes, left)
+        found = partition.read(one.fetch_offset, limit, bound, at_least_one=self.size == 0)
+        if found.length == limit and found.length and self.size and _first_batch_bytes(found) > limit:
+            # Of a part of a batch nobody has anything. Kafka says nothing of transactions then either.
+            return data
         if found.length:
             data.records = found
         if self._committed_only:
-            aborted = partition.log.aborted_transactions(one.fetch_offset, bound) if found.length else ()
+            aborted = log.aborted_transactions(one.fetch_offset, log.end_of(found, bound)) if found.length else ()
             data.aborted_transactions = [
                 AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset) for each in aborted
             ]
@@ -233,6 +239,11 @@ class Reading:
         finally:
             for bound in bounds:
                 bound.unwatch(event)
+
+
+def _first_batch_bytes(found: FileSlice) -> int:
+    start = FileSlice(found.file, found.position, LOG_OVERHEAD_BYTES).read()
+    return LOG_OVERHEAD_BYTES + int.from_bytes(start[8:])
 
 
 def _refused(number: int, code: ErrorCode) -> PartitionData:

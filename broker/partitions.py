@@ -110,7 +110,7 @@ class Partitions:
                 return
         if state.leader == self._node_id:
             is_news = not partition.leads or partition.leader_epoch != state.leader_epoch
-            partition.lead(state.leader_epoch, state.isr)
+            partition.lead(state.leader_epoch, state.isr, len(state.replicas))
             for tell in self.on_lead if is_news else ():
                 tell(partition)
         elif partition.leads:

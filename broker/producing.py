@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from barnabas.protocol.batch_builder import build_batch
 from barnabas.protocol.batch_rules import check_batch, check_batch_timestamps, check_records
-from barnabas.protocol.batches import Batch, TimestampType
+from barnabas.protocol.batches import Batch, TimestampType, set_max_timestamp
 from barnabas.protocol.compression import Compression
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.record import Record, read_records
@@ -29,14 +29,18 @@ def prepared(batch: Batch, config: TopicConfig, now_ms: int) -> Batch:
     )
     repacked = config.compression_type != _AS_IT_CAME and _target(config) is not batch.compression
     if not (config.compact or repacked):
-        check_batch_timestamps(
-            batch,
-            timestamp_type=timestamp_type,
-            now_ms=now_ms,
-            before_max_ms=config.message_timestamp_before_max_ms,
-            after_max_ms=config.message_timestamp_after_max_ms,
-        )
-        return batch
+        try:
+            check_batch_timestamps(
+                batch,
+                timestamp_type=timestamp_type,
+                now_ms=now_ms,
+                before_max_ms=config.message_timestamp_before_max_ms,
+                after_max_ms=config.message_timestamp_after_max_ms,
+            )
+        except KafkaError:
+            pass  # each record is asked now, and those that are wrong are named
+        else:
+            return batch if batch.timestamp_type is timestamp_type else _typed(batch, timestamp_type)
     records = list(read_records(batch))
     check_records(
         batch,
@@ -49,6 +53,15 @@ def prepared(batch: Batch, config: TopicConfig, now_ms: int) -> Batch:
         repacked=repacked,
     )
     return _repacked(batch, records, config) if repacked else batch
+
+
+def _typed(batch: Batch, timestamp_type: TimestampType) -> Batch:
+    """With the topic's type of timestamps, which the log itself writes only where the broker sets them."""
+    if timestamp_type is TimestampType.LOG_APPEND_TIME:
+        return batch
+    data = bytearray(memoryview(batch.buffer)[batch.position : batch.end])
+    set_max_timestamp(data, 0, timestamp_type, batch.max_timestamp)
+    return Batch(data)
 
 
 def _target(config: TopicConfig) -> Compression:

@@ -44,6 +44,7 @@ class Partition:
         self.leads = False
         self.leader_epoch = -1
         self.in_sync: tuple[int, ...] = ()
+        self.replica_count = 1
         self._needs_sync = needs_sync
         self._on_growth = on_growth
         self._on_failure = on_failure
@@ -61,9 +62,12 @@ class Partition:
 
     # Roles
 
-    def lead(self, leader_epoch: int, in_sync: tuple[int, ...]) -> None:
+    def lead(self, leader_epoch: int, in_sync: tuple[int, ...], replica_count: int = 1) -> None:
         """What is here counts at once if nobody else is in sync."""
+        if leader_epoch > self.leader_epoch:
+            self.log.begin_epoch(leader_epoch)
         self.leads = True
+        self.replica_count = replica_count
         self.leader_epoch = leader_epoch
         self.in_sync = in_sync
         latest = self.log.epochs.latest_epoch
@@ -99,10 +103,10 @@ class Partition:
         all_in_sync: bool = False,
         transaction_version: int | None = None,
     ) -> Appended:
-        """As the leader. `all_in_sync` refuses what fewer than min.insync.replicas would have."""
+        """As the leader. `all_in_sync` refuses what fewer than min.insync.replicas would have, or fewer than all."""
         if not self.leads:
             self.check_leader()
-        if all_in_sync and len(self.in_sync) < self.log.config.min_insync_replicas:
+        if all_in_sync and len(self.in_sync) < min(self.log.config.min_insync_replicas, self.replica_count):
             raise KafkaError(
                 ErrorCode.NOT_ENOUGH_REPLICAS,
                 f"{self.name} has {len(self.in_sync)} replicas in sync, and "

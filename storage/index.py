@@ -197,6 +197,11 @@ class OffsetIndex(Index):
             yield self[number][1]
         yield 0
 
+    def offset_from(self, position: int) -> int | None:
+        """The offset of the first row that points to the position or behind it."""
+        found = bisect_left(range(len(self)), position, key=lambda number: self[number][1])
+        return self[found][0] if found < len(self) else None
+
     def truncate(self, offset: int) -> None:
         """Keep the rows below the offset."""
         self._keep(bisect_left(range(len(self)), offset, key=lambda number: self[number][0]))

@@ -213,6 +213,11 @@ class Log:
             self.epochs.save(self.disk, self.directory)
             self._epochs_unsaved = False
 
+    def begin_epoch(self, epoch: int) -> None:
+        """Whoever leads says so before it writes: a follower that asks where an older epoch ended is told of this one.
+        It is saved with the first record."""
+        self._epochs_unsaved |= self.epochs.assign(epoch, self.end_offset)
+
     def _failed(self, what: str, error: OSError) -> KafkaError:
         return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.directory}: {what} failed: {error.strerror or error}")
 
@@ -309,6 +314,13 @@ class Log:
             return segment.size
         place = segment.find(bound)
         return place.position if place is not None else segment.size
+
+    def end_of(self, part: FileSlice, bound: int) -> int:
+        """An offset, `bound` at most, behind all records of what was read, as the index tells it: no batch is looked
+        at, so that it may lie further behind."""
+        number = next(number for number in range(len(self.segments)) if self.segments[number].file is part.file)
+        following = self.segments[number + 1].base_offset if number + 1 < len(self.segments) else self.end_offset
+        return min(self.segments[number].offset_index.offset_from(part.position + part.length) or following, bound)
 
     def aborted_transactions(self, offset: int, upper_bound_offset: int) -> list[AbortedTransaction]:
         """Those that overlap the offsets, for a reader that wants only what is committed."""

@@ -33,26 +33,26 @@ CONSUMER = -1
 
 
 def handle(node: Node, call: Call, request: ListOffsetsRequest) -> ListOffsetsResponse:
-    twice = _named_twice(request)
+    # Each topic stands once in the answer, and each partition once in its topic.
+    topics: dict[str, dict[int, ListOffsetsPartitionResponse]] = {}
+    for topic in request.topics:
+        answers = topics.setdefault(topic.name, {})
+        for one in topic.partitions:
+            if one.partition_index in answers:
+                answers[one.partition_index] = _refused(one, ErrorCode.INVALID_REQUEST)
+            else:
+                answers[one.partition_index] = _answer(node, call, request, topic.name, one)
     return ListOffsetsResponse(
         topics=[
-            ListOffsetsTopicResponse(
-                name=topic.name,
-                partitions=[_answer(node, call, request, topic.name, one, twice) for one in topic.partitions],
-            )
-            for topic in request.topics
+            ListOffsetsTopicResponse(name=name, partitions=list(answers.values()))
+            for name, answers in topics.items()
+            if answers
         ]
     )
 
 
-def _named_twice(request: ListOffsetsRequest) -> set[tuple[str, int]]:
-    seen: set[tuple[str, int]] = set()
-    twice: set[tuple[str, int]] = set()
-    for topic in request.topics:
-        for one in topic.partitions:
-            key = (topic.name, one.partition_index)
-            (twice if key in seen else seen).add(key)
-    return twice
+def _refused(one: ListOffsetsPartition, code: ErrorCode) -> ListOffsetsPartitionResponse:
+    return ListOffsetsPartitionResponse(partition_index=one.partition_index, error_code=code)
 
 
 def _answer(
@@ -61,20 +61,16 @@ def _answer(
     request: ListOffsetsRequest,
     topic: str,
     one: ListOffsetsPartition,
-    twice: set[tuple[str, int]],
 ) -> ListOffsetsPartitionResponse:
     answer = ListOffsetsPartitionResponse(partition_index=one.partition_index)
     try:
-        if (topic, one.partition_index) in twice:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{topic}-{one.partition_index} is asked for twice")
         if call.version < FIRST_VERSION_WITH.get(one.timestamp, 0) or one.timestamp < EARLIEST_PENDING_UPLOAD:
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"there is no timestamp {one.timestamp}")
         partition = node.partition(topic, one.partition_index)
         partition.check_leader(one.current_leader_epoch)
         found = _find(partition, request, one.timestamp)
     except KafkaError as error:
-        answer.error_code = error.code
-        return answer
+        return _refused(one, error.code)
     if found is not None:
         answer.timestamp, answer.offset = found.timestamp, found.offset
         if call.version >= FIRST_WITH_LEADER_EPOCH:

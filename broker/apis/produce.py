@@ -16,10 +16,12 @@ from barnabas.broker.call import Call
 from barnabas.broker.connection import CloseConnection
 from barnabas.broker.producing import prepared
 from barnabas.protocol.batch_rules import RecordsRefused, produced_batch
-from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.batches import ATTRIBUTES_AT, HEADER_BYTES, MAGIC_AT, batch_at
+from barnabas.protocol.errors import ErrorCode, KafkaError, MalformedFrame
 from barnabas.protocol.messages.produce import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
@@ -27,6 +29,8 @@ from barnabas.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
+from barnabas.protocol.schema import Uuid
+from barnabas.protocol.varint import Bytes
 from barnabas.replication.partition import Partition
 
 if TYPE_CHECKING:
@@ -36,6 +40,21 @@ NONE, LEADER, ALL_IN_SYNC = 0, 1, -1
 
 FIRST_WITH_TOPIC_IDS = 13
 FIRST_WITH_LEADERS = 10
+
+MAGIC = 2
+TRANSACTIONAL = 0x10
+"""A bit of a batch's attributes."""
+
+WITHOUT_START = frozenset(
+    {
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    }
+)
+"""Whoever gets another error from the log itself is told where it begins."""
 
 
 class Unacknowledged(NamedTuple):
@@ -49,10 +68,11 @@ class Unacknowledged(NamedTuple):
 def handle(
     node: Node, call: Call, request: ProduceRequest
 ) -> ProduceResponse | Coroutine[Any, Any, ProduceResponse] | None:
+    _check_first_batches(request)
     now_ms = node.clock.now_ms()
     waits: list[Unacknowledged] = []
     answer = ProduceResponse()
-    for topic in request.topic_data:
+    for topic in _by_topic(request.topic_data):
         name = _name_of(node, call, topic)
         responses = [_produce(node, call, request.acks, name, one, now_ms, waits) for one in topic.partition_data]
         answer.responses.append(
@@ -64,7 +84,80 @@ def handle(
             code = ErrorCode(refused[0].error_code).name
             raise CloseConnection(f"Produce with acks=0 was refused for {len(refused)} partitions, first with {code}")
         return None
+    if call.version >= FIRST_WITH_LEADERS:
+        _name_leaders(node, call, answer)
     return _acknowledged(answer, waits, request) if waits else answer
+
+
+def refused(_call: Call, request: ProduceRequest, error: KafkaError) -> ProduceResponse:
+    if request.acks == NONE:
+        raise CloseConnection(f"Produce with acks=0 was refused with {error.code.name}")
+    message = str(error) if error.code == ErrorCode.CORRUPT_MESSAGE else None
+    return ProduceResponse(
+        responses=[
+            TopicProduceResponse(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partition_responses=[
+                    PartitionProduceResponse(
+                        index=one.index, error_code=error.code, base_offset=-1, error_message=message
+                    )
+                    for one in topic.partition_data
+                ],
+            )
+            for topic in request.topic_data
+        ]
+    )
+
+
+def _check_first_batches(request: ProduceRequest) -> None:
+    """Two things that refuse all of a request: bytes that can be no batch, and a transaction without an id."""
+    for topic in request.topic_data:
+        for one in topic.partition_data:
+            records: Bytes = one.records or b""  # type: ignore[assignment] # they have just been read
+            if len(records) >= HEADER_BYTES and records[MAGIC_AT] == MAGIC:
+                transactional = records[ATTRIBUTES_AT + 1] & TRANSACTIONAL
+            else:
+                try:
+                    batch = batch_at(records)
+                except MalformedFrame as error:
+                    raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from None
+                transactional = batch is not None and batch.transactional
+            if transactional and request.transactional_id is None:
+                raise KafkaError(
+                    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+                    "a batch belongs to a transaction, and the request has no transactional id",
+                )
+
+
+def _by_topic(topics: list[TopicProduceData]) -> list[TopicProduceData]:
+    """Each topic once, and each of its partitions once, with the last of what is there for it."""
+    if len(topics) == 1 and len(topics[0].partition_data) == 1:
+        return topics
+    merged: dict[tuple[str, Uuid], dict[int, PartitionProduceData]] = {}
+    for topic in topics:
+        known = merged.setdefault((topic.name, topic.topic_id), {})
+        known.update((one.index, one) for one in topic.partition_data)
+    return [
+        TopicProduceData(name=name, topic_id=topic_id, partition_data=list(parts.values()))
+        for (name, topic_id), parts in merged.items()
+    ]
+
+
+def _name_leaders(node: Node, call: Call, answer: ProduceResponse) -> None:
+    """Where the leaders are that a refusal names."""
+    leaders = {
+        one.current_leader.leader_id
+        for topic in answer.responses
+        for one in topic.partition_responses
+        if one.current_leader is not None
+    }
+    if leaders:
+        answer.node_endpoints = [
+            NodeEndpoint(node_id=broker_id, host=host, port=port, rack=rack)
+            for broker_id, host, port, rack in node.brokers_for(call.connection)
+            if broker_id in leaders
+        ]
 
 
 def _name_of(node: Node, call: Call, topic: TopicProduceData) -> str | None:
@@ -83,6 +176,7 @@ def _produce(
     now_ms: int,
     waits: list[Unacknowledged],
 ) -> PartitionProduceResponse:
+    partition: Partition | None = None
     try:
         if name is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
@@ -97,7 +191,10 @@ def _produce(
         batch = prepared(batch, partition.log.config, now_ms)
         appended = partition.append((batch,), now_ms, all_in_sync=acks == ALL_IN_SYNC)
     except KafkaError as error:
-        return _refused(node, call, name, data.index, error)
+        response = _refused(node, call, name, data.index, error)
+        if partition is not None and error.code not in WITHOUT_START:
+            response.log_start_offset = partition.log.start_offset
+        return response
     response = PartitionProduceResponse(
         index=data.index,
         base_offset=appended.first_offset,

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.kafka.broker import KafkaBroker
 from tests.kafka.client import RawClient
 
 from .running import RunningNode
+from .twins import Twins
 
 
 @pytest.fixture
@@ -20,3 +22,12 @@ def node(tmp_path: Path) -> Iterator[RunningNode]:
 def client(node: RunningNode) -> Iterator[RawClient]:
     with node.client() as connected:
         yield connected
+
+
+@pytest.fixture(scope="session")
+def twins(kafka_broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twins]:
+    """Use topic names of your own."""
+    with RunningNode(tmp_path_factory.mktemp("twin") / "data", node_id="1") as running:
+        both = Twins(kafka_broker, running)
+        yield both
+        both.close()
