@@ -6,14 +6,16 @@ Exit codes: 0 it is done, 1 it could not be done, 2 it was asked for in a way th
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import NamedTuple, NoReturn
 
 from barnabas.cli.version import KAFKA_VERSION, VERSION
 
-__all__ = ["COMMANDS", "FAILED", "WRONG_USAGE", "main"]
+__all__ = ["COMMANDS", "FAILED", "WRONG_USAGE", "main", "no_garbage_collection"]
 
 FAILED = 1
 WRONG_USAGE = 2
@@ -34,6 +36,16 @@ class _Parser(argparse.ArgumentParser):
         self.exit(WRONG_USAGE, f"{self.prog}: {message}. See {self.prog} --help.\n")
 
 
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """What is made in here stays: to look for garbage in it again and again only takes time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     parser = _Parser(
@@ -46,7 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, command in COMMANDS.items():
         sub = commands.add_parser(name, help=command.help, description=f"{command.help.capitalize()}.")
         if name == asked:
-            import_module(command.module).add_arguments(sub)
+            with no_garbage_collection():
+                import_module(command.module).add_arguments(sub)
     parsed = parser.parse_args(given)
     code: int = import_module(COMMANDS[parsed.command].module).run(parsed)
     return code

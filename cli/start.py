@@ -6,6 +6,7 @@ Without anything it is one node that is all: data in ./barnabas-data, clients at
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import re
 import signal
@@ -23,7 +24,7 @@ from barnabas.broker.listener import CannotListen
 from barnabas.broker.node import Node
 from barnabas.broker.startable import CannotStart
 from barnabas.cli.banner import banner
-from barnabas.cli.main import FAILED, WRONG_USAGE
+from barnabas.cli.main import FAILED, WRONG_USAGE, no_garbage_collection
 from barnabas.cli.version import VERSION
 from barnabas.storage.checkpoints import MalformedFile
 from barnabas.storage.directory_errors import UnknownDirectory, UnusableDirectories
@@ -99,7 +100,9 @@ async def _serve(config: NodeConfig, log: EventLog) -> None:
         # Before the start: who is stopped while it starts, stops.
         await nursery.start(_heed_signals, node, log)
         async with trio.open_nursery() as running:
-            await running.start(node.run)
+            with no_garbage_collection():
+                await running.start(node.run)
+                gc.freeze()
             log(banner(node, VERSION, as_json=config.barnabas_logging_format == "json"))
         log("the broker has stopped")
         nursery.cancel_scope.cancel()

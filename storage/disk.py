@@ -280,7 +280,8 @@ class SystemDisk(Disk):
         os.utime(path, ns=(path.stat().st_atime_ns, modified_ms * 1_000_000))
 
     def names(self, directory: Path) -> list[str]:
-        return sorted(path.name for path in directory.iterdir())
+        # Not iterdir, which makes a Path of each: a start looks into every partition's directory.
+        return sorted(os.listdir(directory))  # noqa: PTH208
 
     def is_directory(self, path: Path) -> bool:
         return path.is_dir()

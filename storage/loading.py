@@ -114,6 +114,8 @@ class _Loader:
         for name in names:
             if name.endswith((".cleaned", ".log.deleted")) or _is_deleted_index(name):
                 self.disk.remove(self.directory / name)
+        if not any(name.endswith(".swap") for name in names):
+            return  # the usual case, and a start opens thousands
         left = [name for name in self.disk.names(self.directory) if name.endswith(".swap")]
         if not left:
             return
