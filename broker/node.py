@@ -197,7 +197,7 @@ class Node:
         assert meta.cluster_id is not None
         assert meta.directory_id is not None
         self.cluster_id = meta.cluster_id
-        self._directory_id = meta.directory_id
+        self.directory_id = meta.directory_id
 
     async def _start(self, nursery: trio.Nursery) -> None:
         door, backlog = ControllerDoor(self), self.config.socket_listen_backlog_size
@@ -253,7 +253,7 @@ class Node:
             self.directories.metadata.path,
             ours=voter(
                 self.node_id,
-                self._directory_id,
+                self.directory_id,
                 controller_addresses(config.advertised_controller_listeners, self.controller_listeners),
             ),
             static=bool(config.controller_quorum_voters),

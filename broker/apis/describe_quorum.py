@@ -1,7 +1,7 @@
-"""DescribeQuorum, versions 0 to 2: who votes in the quorum, and how far each one has come.
+"""DescribeQuorum, versions 0 to 2: who votes for the metadata, who leads, and how far each has come.
 
-It has one log, __cluster_metadata-0: whoever asks for any other gets an error for each partition, and for that one too.
-The leader is always heard of and caught up. A node that is broker and controller reads as the voter that it is.
+A broker passes it on to its controller, which here is the same process; the answer is the same at both doors. Only the
+partition of the metadata can be asked for, and alone: of anything else each partition is answered with an error.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.broker.call import Call
-from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumResponse,
@@ -18,82 +18,70 @@ from barnabas.protocol.messages.describe_quorum import (
     ResponsePartitionData,
     ResponseTopicData,
 )
-from barnabas.protocol.messages.describe_quorum import Node as QuorumNode
-from barnabas.protocol.schema import Uuid
-from barnabas.storage.directory_names import METADATA_TOPIC
+from barnabas.protocol.messages.describe_quorum import (
+    Node as QuorumNode,
+)
+from barnabas.storage.log_directory import METADATA_TOPIC
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
-
-FIRST_WITH_NODES = 2
+_FIRST_WITH_NODES = 2
 
 
 def handle(node: Node, call: Call, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
-    asked = [(topic.topic_name, one.partition_index) for topic in request.topics for one in topic.partitions]
-    if len(request.topics) != 1 or asked != [(METADATA_TOPIC, 0)]:
-        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return DescribeQuorumResponse(
-            topics=[
-                ResponseTopicData(
-                    topic_name=topic.topic_name,
-                    partitions=[
-                        ResponsePartitionData(
-                            partition_index=one.partition_index,
-                            error_code=unknown,
-                            error_message="There is no such log of a quorum.",
-                        )
-                        for one in topic.partitions
-                    ],
-                )
-                for topic in request.topics
-            ],
-        )
-    return DescribeQuorumResponse(
-        topics=[ResponseTopicData(topic_name=METADATA_TOPIC, partitions=[_partition(node, call)])],
-        nodes=_nodes(node) if call.version >= FIRST_WITH_NODES else [],
-    )
-
-
-def _partition(node: Node, call: Call) -> ResponsePartitionData:
-    journal, now_ms = node.journal, node.clock.now_ms()
-    meta = node.directories.metadata.meta
-    # Before kraft.version 1 voters had no directories.
-    named = call.version >= FIRST_WITH_NODES and journal.kraft_version >= 1
-    directory_id = meta.directory_id if meta and named else None
-    return ResponsePartitionData(
+    asked = [(topic.topic_name, each.partition_index) for topic in request.topics for each in topic.partitions]
+    if asked != [(METADATA_TOPIC, 0)] or len(request.topics) != 1:
+        return _unknown(request)
+    partition = ResponsePartitionData(
+        partition_index=0,
         leader_id=node.node_id,
-        leader_epoch=journal.epoch,
+        leader_epoch=node.journal.epoch,
         high_watermark=node.controller.committed.offset,
-        current_voters=[
-            ReplicaState(
-                replica_id=node.node_id,
-                replica_directory_id=directory_id or Uuid.ZERO,
-                log_end_offset=journal.end_offset,
-                last_fetch_timestamp=now_ms,
-                last_caught_up_timestamp=now_ms,
-            )
-        ],
+        current_voters=[_ourselves(node, call.version)],
     )
+    answer = DescribeQuorumResponse(topics=[ResponseTopicData(topic_name=METADATA_TOPIC, partitions=[partition])])
+    if call.version >= _FIRST_WITH_NODES:
+        answer.nodes = [QuorumNode(node_id=node.node_id, listeners=_listeners(node))]
+    return answer
 
 
-def _nodes(node: Node) -> list[QuorumNode]:
-    if node.journal.quorum.voters is None:
-        own = [
-            Listener(name=each.listener, host=each.host or "localhost", port=each.port)
-            for each in node.config.advertised_controller_listeners
+def _ourselves(node: Node, version: int) -> ReplicaState:
+    now_ms = node.clock.now_ms()
+    state = ReplicaState(
+        replica_id=node.node_id,
+        log_end_offset=node.journal.end_offset,
+        last_fetch_timestamp=now_ms,
+        last_caught_up_timestamp=now_ms,
+    )
+    if version >= _FIRST_WITH_NODES:
+        state.replica_directory_id = node.directory_id
+    return state
+
+
+def _listeners(node: Node) -> list[Listener]:
+    voters = node.journal.quorum.voters
+    if voters is None:
+        static = node.config.controller_quorum_voters.get(node.node_id)
+        names = [listener.endpoint.listener for listener in node.controller_listeners]
+        return [] if static is None else [Listener(name=name, host=static.host, port=static.port) for name in names[:1]]
+    return [Listener(name=each.name, host=each.host, port=each.port) for each in voters.voters[0].endpoints]
+
+
+def _unknown(request: DescribeQuorumRequest) -> DescribeQuorumResponse:
+    return DescribeQuorumResponse(
+        topics=[
+            ResponseTopicData(
+                topic_name=topic.topic_name,
+                partitions=[
+                    ResponsePartitionData(
+                        partition_index=each.partition_index,
+                        error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                        error_message=f"No quorum decides about {topic.topic_name}-{each.partition_index}.",
+                    )
+                    for each in topic.partitions
+                ],
+            )
+            for topic in request.topics
         ]
-        return [QuorumNode(node_id=node.node_id, listeners=own)]
-    return [
-        QuorumNode(
-            node_id=voter.voter_id,
-            listeners=[
-                Listener(name=endpoint.name, host=endpoint.host, port=endpoint.port) for endpoint in voter.endpoints
-            ],
-        )
-        for voter in node.journal.quorum.voters.voters
-    ]
-
-
-def refused(_call: Call, _request: DescribeQuorumRequest, error: KafkaError) -> DescribeQuorumResponse:
-    return DescribeQuorumResponse(error_code=error.code, error_message=error.message or None)
+    )

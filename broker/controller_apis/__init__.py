@@ -2,5 +2,6 @@
 
 MODULES = {
     18: "api_versions",
+    55: "describe_quorum",
     60: "describe_cluster",
 }

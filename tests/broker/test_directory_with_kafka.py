@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,6 +36,12 @@ from barnabas.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeConfigsResponse,
+)
+from barnabas.protocol.messages.describe_quorum import (
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+    PartitionData,
+    TopicData,
 )
 from barnabas.protocol.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsRequest,
@@ -170,7 +177,32 @@ def topic_configs(client: RawClient, topic: str) -> dict[str, str | None]:
     return {one.name: one.value for one in answer.results[0].configs if one.config_source == 1}
 
 
-def tool(kafka: KafkaBroker, classpath: str, *command: str) -> str:
+def quorum_of(client: RawClient, version: int, topic: str = "__cluster_metadata") -> DescribeQuorumResponse:
+    """Without what differs from moment to moment, and from epoch to epoch."""
+    request = DescribeQuorumRequest(topics=[TopicData(topic_name=topic, partitions=[PartitionData(partition_index=0)])])
+    answer = client.ask(request, version, DescribeQuorumResponse)
+    for partition in answer.topics[0].partitions:
+        for voter in partition.current_voters:
+            assert voter.log_end_offset >= partition.high_watermark > 0
+            assert version == 0 or voter.last_fetch_timestamp == voter.last_caught_up_timestamp > 1_700_000_000_000
+            voter.log_end_offset = voter.last_fetch_timestamp = voter.last_caught_up_timestamp = 0
+        partition.high_watermark = partition.leader_epoch = 0
+        # The words are our own.
+        assert bool(partition.error_message) == (partition.error_code != 0 and version >= 2)
+        partition.error_message = ""
+    return answer
+
+
+def quorum_everywhere(kafka: KafkaBroker) -> list[DescribeQuorumResponse]:
+    answers = []
+    for port in (kafka.port, kafka.controller_port):
+        with RawClient(kafka.host, port) as client:
+            answers += [quorum_of(client, version) for version in range(3)]
+            answers.append(quorum_of(client, 2, "orders"))
+    return answers
+
+
+def tool(classpath: str, *command: str) -> str:
     done = subprocess.run(
         [*java_command(classpath, heap_mib=128), *command], capture_output=True, text=True, timeout=60, check=False
     )
@@ -200,6 +232,7 @@ def test_from_kafka_to_barnabas_and_back(kafka_classpath: str, tmp_path: Path) -
             partitions = [("orders", 0), ("orders", 1), ("orders", 2), ("compacted", 0), ("__consumer_offsets", 0)]
             ends = end_offsets(client, *partitions)
             values = values_in(client, "orders", before)
+        quorum = quorum_everywhere(kafka)
         kafka.stop()
 
         with barnabas(tmp_path) as broker:
@@ -217,6 +250,7 @@ def test_from_kafka_to_barnabas_and_back(kafka_classpath: str, tmp_path: Path) -
                 create(client, "added", 2, {"retention.bytes": "1000000"})
                 produce(client, "added", 1, "new")
                 after, ends = topics_of(client), end_offsets(client, *partitions, ("added", 1))
+            assert quorum_everywhere(kafka) == quorum
             with RawClient(kafka.host, kafka.controller_port) as controller:
                 described = controller.ask(DescribeClusterRequest(endpoint_type=2), 1, DescribeClusterResponse)
                 assert [(one.broker_id, one.port) for one in described.brokers] == [(1, kafka.controller_port)]
@@ -235,7 +269,6 @@ def test_from_kafka_to_barnabas_and_back(kafka_classpath: str, tmp_path: Path) -
             assert topic_configs(client, "added") == {"retention.bytes": "1000000"}
         bootstrap = ("--bootstrap-server", kafka.bootstrap)
         groups = tool(
-            kafka,
             kafka_classpath,
             "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
             *bootstrap,
@@ -284,3 +317,26 @@ def test_from_barnabas_to_kafka_and_back_with_a_static_quorum_and_snapshots(
             with connect(kafka) as client:
                 assert topics_of(client) == before
                 assert end_offsets(client, ("topic-7", 1)) == {("topic-7", 1): 1}
+
+
+def test_kafka_starts_on_what_a_killed_barnabas_began_without_any_configuration(
+    kafka_classpath: str, tmp_path: Path
+) -> None:
+    kafka = KafkaBroker(kafka_classpath, tmp_path)
+    with StartedBroker(tmp_path, "--data", str(kafka.data_directory)) as broker:
+        broker.wait_ready()
+        with broker.client() as client:
+            create(client, "orders", 2, {})
+            produce(client, "orders", 1, "one", "two")
+            before = topics_of(client)
+        broker.signal(signal.SIGKILL)
+        broker.wait()
+    with kafka, connect(kafka) as client:
+        assert topics_of(client, at_least=1) == before
+        assert end_offsets(client, ("orders", 1)) == {("orders", 1): 2}
+        status = tool(
+            kafka_classpath,
+            "org.apache.kafka.tools.MetadataQuorumCommand",
+            *("--bootstrap-server", kafka.bootstrap, "describe", "--status"),
+        )
+        assert f'"endpoints": ["CONTROLLER://127.0.0.1:{kafka.controller_port}"]' in status
