@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.apis import MODULES
 from barnabas.broker.call import Call
+from barnabas.coordination.cluster.features import KRAFT_VERSION
 from barnabas.protocol.apis import APIS
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.api_versions import (
@@ -38,7 +39,10 @@ def handle(node: Node, call: Call, request: ApiVersionsRequest) -> ApiVersionsRe
         if not all(map(_SOFTWARE.fullmatch, software)):
             return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
         call.connection.client = software
-    finalized = node.image.finalized_features() if node.image.metadata_version is not None else {}
+    finalized = dict(node.image.finalized_features()) if node.image.metadata_version is not None else {}
+    if node.journal.kraft_version > 0:
+        # The quorum keeps it, and not the metadata.
+        finalized[KRAFT_VERSION] = node.journal.kraft_version
     return ApiVersionsResponse(
         api_keys=node.api_versions,
         supported_features=[

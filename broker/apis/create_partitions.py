@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from barnabas.broker.call import Call
 from barnabas.broker.mutations import admission, check_patience
 from barnabas.coordination.controller.create_partitions import create_partitions
+from barnabas.coordination.controller.permissions import repeated
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
@@ -23,7 +24,7 @@ FIRST_WITH_QUOTA = 3
 
 async def handle(node: Node, call: Call, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
     names = [topic.name for topic in request.topics]
-    if any(names.count(name) == 1 for name in names):
+    if set(names) - set(repeated(names)):
         check_patience(request.timeout_ms)
     admit = admission(node, call, first_that_refuses=FIRST_WITH_QUOTA)
     seed = int.from_bytes(node.random_bytes(8), "big")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from barnabas.broker.call import Call
 from barnabas.broker.mutations import admission, check_patience
 from barnabas.coordination.controller.create_topics import create_topics
+from barnabas.coordination.controller.permissions import repeated
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.messages.create_topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
 
@@ -21,7 +22,7 @@ FIRST_WITH_QUOTA = 6
 
 async def handle(node: Node, call: Call, request: CreateTopicsRequest) -> CreateTopicsResponse:
     names = [topic.name for topic in request.topics]
-    if any(names.count(name) == 1 for name in names):
+    if set(names) - set(repeated(names)):
         check_patience(request.timeout_ms)
     admit = admission(node, call, first_that_refuses=FIRST_WITH_QUOTA)
     return await node.controller.decide(

@@ -22,6 +22,7 @@ from barnabas.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirTopic,
 )
+from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from barnabas.protocol.messages.create_partitions import (
     CreatePartitionsAssignment,
     CreatePartitionsRequest,
@@ -723,6 +724,20 @@ def test_the_cluster_is_described(twin: AdminTwin) -> None:
     for version, kind in ((1, 2), (1, 3), (2, 2), (2, 0)):
         twin.same(DescribeClusterRequest(endpoint_type=kind), version)
     twin.same(DescribeClusterRequest(include_fenced_brokers=True), 2)
+
+
+def test_the_same_features_are_told(twin: AdminTwin) -> None:
+    request = ApiVersionsRequest(client_software_name="raw", client_software_version="1")
+    told = [
+        [
+            sorted((one.name, one.min_version, one.max_version) for one in answer.supported_features),
+            sorted((one.name, one.max_version_level, one.min_version_level) for one in answer.finalized_features),
+        ]
+        for side in (twin.ours, twin.kafka)
+        for version in (3, 4)
+        for answer in [side.client.ask(request, version, ApiVersionsResponse)]
+    ]
+    assert told[:2] == told[2:]
 
 
 def test_the_quorum_is_described(twin: AdminTwin) -> None:
