@@ -1,5 +1,5 @@
 """What the broker tells the controller all the time: that it lives, how far it has read the metadata, which of its
-directories have failed; and at the end, that it wants to stop."""
+directories have failed, and which shall get nothing more; and at the end, that it wants to stop."""
 
 from __future__ import annotations
 
@@ -46,6 +46,7 @@ class Heartbeats:
             current_metadata_offset=node.image.next_offset - 1,
             want_shut_down=want_shut_down,
             offline_log_dirs=node.directories.offline_ids,
+            cordoned_log_dirs=node.directories.cordoned_ids,
         )
         answer = await node.controller.decide(lambda controller, now_ms: heartbeat(controller, request, now_ms=now_ms))
         # A broker that was unregistered is asked for no more.

@@ -40,6 +40,7 @@ from barnabas.broker.housekeeping.housekeeper import Housekeeper
 from barnabas.broker.housekeeping.loading import load_logs
 from barnabas.broker.housekeeping.stopping import close_directories, shut_down_controlled
 from barnabas.broker.listener import Listener
+from barnabas.broker.log_directory_paths import cordoned_directories
 from barnabas.broker.metadata_log import MetadataLog, metadata_log_config
 from barnabas.broker.metadata_upkeep import MetadataUpkeep
 from barnabas.broker.partitions import Partitions, overrides_of
@@ -333,7 +334,11 @@ class Node:
 
     def _follow(self, delta: ImageDelta) -> None:
         if any(resource.type == ResourceType.BROKER for resource in delta.configs):
+            cordoned = self.directories.cordoned
             self._apply_dynamic_config()
+            if cordoned != self.directories.cordoned:
+                # The controller places no more partitions there from now on.
+                self.heartbeats.soon()
         if hasattr(self, "partitions"):
             self.partitions.follow(delta)
             if delta.topics_deleted:
@@ -349,6 +354,7 @@ class Node:
             self.config = self.static_config.with_dynamic(cluster, broker)
         except ConfigurationError as error:
             self.warn(f"the configurations of the running broker do not fit together, and nothing changes: {error}")
+        self.directories.cordoned = cordoned_directories(self.config)
 
     def topic_config(self, topic: str) -> TopicConfig:
         return topic_config(self.config, overrides_of(self.image, topic))

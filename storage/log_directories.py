@@ -84,6 +84,14 @@ class LogDirectories:
         return next((each for each in self.online if each.path == path), None)
 
     @property
+    def cordoned_ids(self) -> list[Uuid]:
+        return [
+            each.meta.directory_id
+            for each in self.online
+            if each.path in self.cordoned and each.meta and each.meta.directory_id
+        ]
+
+    @property
     def previous_broker_epoch(self) -> int | None:
         """In which the node stopped cleanly the last time, if all of its directories say the same."""
         epochs = {each.previous_broker_epoch for each in self.online}

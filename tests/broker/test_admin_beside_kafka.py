@@ -651,6 +651,32 @@ def test_logs_move_between_directories(twin: AdminTwin, topic: str) -> None:
     twin.same_at_all(log_dirs("missing"))
 
 
+def test_cordoned_directories_get_nothing_more(twin: AdminTwin, topic: str) -> None:
+    def cordoned(*names: str, every: bool = False) -> Callable[[Side], IncrementalAlterConfigsRequest]:
+        def made(side: Side) -> IncrementalAlterConfigsRequest:
+            value = "*" if every else ",".join(side.path(name) for name in names)
+            operation = ("cordoned.log.dirs", SET if value else DELETE, value or None)
+            return IncrementalAlterConfigsRequest(resources=[change(BROKER, NODE, operation)])
+
+        return made
+
+    names = [creation(fresh(), 3), creation(fresh(), 3)]
+    try:
+        twin.same(cordoned("other", "nowhere"), 1)
+        twin.same(cordoned("other"), 1)
+        twin.same(log_dirs("missing"), 5, settles=True)
+        twin.same(moving(topic, "other"), 2, settles=True)
+        twin.same(CreateTopicsRequest(topics=names), 7)
+        twin.same(log_dirs(*(one.name for one in names)), 5, settles=True)
+        twin.same(cordoned(every=True), 1)
+        twin.same(log_dirs("missing"), 5, settles=True)
+        validated = CreateTopicsRequest(topics=[creation(fresh(), 3)], validate_only=True)
+        twin.same(validated, 7, settles=True)
+    finally:
+        twin.same(cordoned(), 1)
+        twin.same(log_dirs("missing"), 5, settles=True)
+
+
 # Leaders, replicas, brokers
 
 
