@@ -1,4 +1,8 @@
-"""Every API that this broker speaks, one file each. It is imported when the first request of its kind comes."""
+"""Every API that this broker speaks, one file each. It is imported when the first request of its kind comes.
+
+GetTelemetrySubscriptions and PushTelemetry are not among them: Kafka advertises them only where a plugin takes the
+metrics of clients, and there are no plugins here. Subscriptions can be configured all the same, as with Kafka.
+"""
 
 MODULES = {
     0: "produce",

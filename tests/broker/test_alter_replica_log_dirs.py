@@ -25,7 +25,7 @@ from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, Fetch
 from barnabas.protocol.record import read_records
 from tests.kafka.client import RawClient
 
-from .asking import create, produce
+from .asking import BROKER, create, produce, set_config
 from .running import RunningNode
 
 PATIENCE_S = 10.0
@@ -188,3 +188,20 @@ def test_the_metadata_learns_where_it_lies(node: RunningNode) -> None:
 
     node.do(look)
     assert seen == [True]
+
+
+@pytest.mark.slow
+def test_it_moves_no_faster_than_it_may(tmp_path: Path) -> None:
+    """Three megabytes at four a second take most of a second, also while others are served."""
+    settings = {"log_dirs": f"{tmp_path / 'a'},{tmp_path / 'b'}"}
+    with RunningNode(tmp_path, **settings) as node, node.client() as client:
+        name = "replica.alter.log.dirs.io.max.bytes.per.second"
+        assert set_config(client, BROKER, "1", name, "4000000") == 0
+        create(client, "orders")
+        for _ in range(8):
+            produce(client, "orders", bytes(400_000))
+        target = other(client)
+        began = time.monotonic()
+        assert move(client, str(node.directory / target)) == 0
+        until(lambda: places(client)[target] == [("orders", 0, False)])
+        assert time.monotonic() - began > 0.5
