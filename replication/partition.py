@@ -70,14 +70,7 @@ class Partition:
         self.replica_count = replica_count
         self.leader_epoch = leader_epoch
         self.in_sync = in_sync
-        self._begin_epoch()
         self._advance()
-
-    def _begin_epoch(self) -> None:
-        """It ends here even if nothing is written in it. The file need not know before the first record does."""
-        latest = self.log.epochs.latest_epoch
-        if latest is None or self.leader_epoch > latest:
-            self.log.epochs.assign(self.leader_epoch, self.log.end_offset)
 
     def resign(self, code: ErrorCode = ErrorCode.NOT_LEADER_OR_FOLLOWER) -> None:
         """Whoever waits for this leader is told that it is none any more."""
@@ -194,7 +187,7 @@ class Partition:
         self.log = log
         log.producers.on_high_watermark_advanced(self.high_watermark.offset)
         if self.leads:
-            self._begin_epoch()
+            log.begin_epoch(self.leader_epoch)
         self._advance()
 
     def _last_stable_offset(self) -> int:

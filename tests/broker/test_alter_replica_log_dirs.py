@@ -193,8 +193,8 @@ def test_the_metadata_learns_where_it_lies(node: RunningNode) -> None:
 @pytest.mark.slow
 def test_it_moves_no_faster_than_it_may(tmp_path: Path) -> None:
     """Three megabytes at four a second take most of a second, also while others are served."""
-    settings = {"log_dirs": f"{tmp_path / 'a'},{tmp_path / 'b'}"}
-    with RunningNode(tmp_path, **settings) as node, node.client() as client:
+    directories = f"{tmp_path / 'a'},{tmp_path / 'b'}"
+    with RunningNode(tmp_path, log_dirs=directories) as node, node.client() as client:
         name = "replica.alter.log.dirs.io.max.bytes.per.second"
         assert set_config(client, BROKER, "1", name, "4000000") == 0
         create(client, "orders")
