@@ -67,6 +67,8 @@ class Connection:
         "on_gone",
         "peer",
         "socket",
+        "spent_ns",
+        "throttle_ms",
         "waiting",
     )
 
@@ -87,6 +89,9 @@ class Connection:
         """Throttled: nothing is read until `unmute`."""
         self.on_gone: Callable[[], object] | None = None
         """Called when nobody is there any more to wait for the answer that is awaited."""
+        self.spent_ns = 0
+        self.throttle_ms = 0
+        """What throttling.py notes of the request that is being answered."""
         self._frames = FrameReader(server.max_frame_bytes)
         self._outgoing = Outgoing(sock)
         self._poller = poller
@@ -222,9 +227,13 @@ class Connection:
 
     def unmute(self) -> None:
         self.muted = False
-        if self.is_open:
+        if not self.is_open:
+            return
+        try:
             self._go_on()
             self._attend()
+        except OSError as error:
+            self.close(f"{error.strerror or error}")
 
     def _go_on(self) -> None:
         """Requests may be here already that came with the last one."""

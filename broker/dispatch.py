@@ -51,12 +51,17 @@ class Dispatcher:
         call = Call(
             api, header.request_api_version, header.correlation_id, header.client_id, connection, len(frame) - 4
         )
+        throttles = self._node.throttles
+        if throttles is not None:
+            throttles.begin()
         handler = self._handlers.get(api.key) or self._load(api.key)
         try:
             response = handler(self._node, call, request.message)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is this request's and no other's
             response = self._failed(call, request.message, error)
         if type(response) is CoroutineType:
+            if throttles is not None:
+                throttles.wait(call)
             return self._finish(call, request.message, response)
         return self._encoded(call, response)  # type: ignore[arg-type] # it is no coroutine
 
@@ -68,6 +73,9 @@ class Dispatcher:
         return self._encoded(call, response)
 
     def _encoded(self, call: Call, response: Response) -> Answer:
+        throttles = self._node.throttles
+        if throttles is not None:
+            throttles.end(call, response)
         if response is None:
             return None
         try:

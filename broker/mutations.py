@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["admission", "check_patience"]
 
 
-def admission(_node: Node, _call: Call, *, first_that_refuses: int) -> Callable[[int], None]:  # noqa: ARG001
-    """`first_that_refuses` is the API's first version with THROTTLING_QUOTA_EXCEEDED. Nothing is counted yet."""
-    return free
+def admission(node: Node, call: Call, *, first_that_refuses: int) -> Callable[[int], None]:
+    """`first_that_refuses` is the API's first version with THROTTLING_QUOTA_EXCEEDED."""
+    if node.throttles is None:
+        return free
+    return node.throttles.admit_mutations(call, refuses=call.version >= first_that_refuses) or free
 
 
 def check_patience(timeout_ms: int) -> None:

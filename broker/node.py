@@ -51,6 +51,7 @@ from barnabas.broker.registration import controller_registration_request, regist
 from barnabas.broker.replica_moves import ReplicaMoves
 from barnabas.broker.startable import CannotStart, check_startable
 from barnabas.broker.syncer import Syncer
+from barnabas.broker.throttling import Throttles, throttles_for
 from barnabas.broker.topics import ImageTopics
 from barnabas.coordination.cluster.configs import ALL_BROKERS, ResourceType, broker_resource
 from barnabas.coordination.cluster.delta import ImageDelta
@@ -122,6 +123,7 @@ class Node:
             config.barnabas_cold_read_threads,
             on_failure=lambda path, error: self.disk_failures.file_failed(path, error),
         )
+        self.throttles: Throttles | None = None
         self._poller = Poller()
         self._dispatcher = Dispatcher(self)
         self.serve = self._dispatcher.serve
@@ -295,6 +297,7 @@ class Node:
             sync_in_thread=self.durability is not Durability.MEMORY,
         )
         self._apply_dynamic_config()
+        self.throttles = throttles_for(self, self.image.quotas, None)
 
     async def _register(self) -> None:
         bootstrap = [] if self.image.metadata_version is not None else self.journal.bootstrap
@@ -333,6 +336,8 @@ class Node:
     # What the metadata changes
 
     def _follow(self, delta: ImageDelta) -> None:
+        if delta.quotas:
+            self.throttles = throttles_for(self, self.image.quotas, self.throttles)
         if any(resource.type == ResourceType.BROKER for resource in delta.configs):
             cordoned = self.directories.cordoned
             self._apply_dynamic_config()

@@ -16,6 +16,7 @@ import trio
 from barnabas.broker.call import Call
 from barnabas.broker.fetch_reading import Reading, replica_of
 from barnabas.coordination.fetching.sessions import Exchange, Result
+from barnabas.protocol.frames import encode_response
 from barnabas.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse
 
 if TYPE_CHECKING:
@@ -31,10 +32,13 @@ def handle(node: Node, call: Call, request: FetchRequest) -> FetchResponse | Cor
         now_ms=node.clock.now_ms(),
         of_follower=replica_of(request) >= 0,
     )
-    reading = Reading(node, call, request, exchange, min(request.max_bytes, node.config.fetch_max_bytes))
+    max_bytes = min(request.max_bytes, node.config.fetch_max_bytes)
+    if node.throttles is not None and not exchange.of_follower:
+        max_bytes = min(max_bytes, node.throttles.fetch_max_bytes(call))
+    reading = Reading(node, call, request, exchange, max_bytes)
     reading.read()
     if reading.is_enough or request.max_wait_ms <= 0 or reading.lags:
-        return _answer(node, exchange, reading)
+        return _answer(node, call, exchange, reading)
     # Nobody waits for the answer of a client that has gone: it goes nowhere, and goes there now.
     scope = trio.CancelScope()
     call.connection.on_gone = scope.cancel
@@ -50,10 +54,19 @@ async def _wait(
             await reading.news()
             reading.read()
     call.connection.on_gone = None
-    return _answer(node, exchange, reading)
+    return _answer(node, call, exchange, reading)
 
 
-def _answer(node: Node, exchange: Exchange, reading: Reading) -> FetchResponse:
+def _answer(node: Node, call: Call, exchange: Exchange, reading: Reading) -> FetchResponse:
+    if node.throttles is not None and not exchange.of_follower:
+        told = reading.results
+        if exchange.session is not None:
+            told = [result for result in told if result[0].is_news(result[1])]
+        frame = encode_response(call.api, call.version, 0, FetchResponse(responses=_by_topic(told)))
+        header_bytes = 4 + call.api.response_header_version(call.version)
+        if node.throttles.charge_fetch(call, sum(map(len, frame)) - header_bytes):
+            error, session_id = node.fetch_sessions.withhold(exchange)
+            return FetchResponse(error_code=error, session_id=session_id)
     error, session_id, results = node.fetch_sessions.close(exchange, reading.results, now_ms=node.clock.now_ms())
     return FetchResponse(
         error_code=error,

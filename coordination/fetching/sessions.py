@@ -50,13 +50,17 @@ class Followed:
     def __repr__(self) -> str:
         return f"<Followed {self.name}-{self.partition.partition} from {self.partition.fetch_offset}>"
 
+    def is_news(self, data: PartitionData) -> bool:
+        changed = self.high_watermark != data.high_watermark or self.log_start_offset != data.log_start_offset
+        return changed or bool(data.error_code) or _size(data) > 0 or data.diverging_epoch is not None
+
     def tell(self, data: PartitionData) -> bool:
         """Whether there is news in it; what is told is remembered."""
-        changed = self.high_watermark != data.high_watermark or self.log_start_offset != data.log_start_offset
+        news = self.is_news(data)
         self.log_start_offset = data.log_start_offset
         # After an error the partition is told of again as soon as it is well.
         self.high_watermark = UNKNOWN if data.error_code else data.high_watermark
-        return changed or bool(data.error_code) or _size(data) > 0 or data.diverging_epoch is not None
+        return news
 
 
 Result = tuple[Followed, PartitionData]
@@ -195,6 +199,14 @@ class FetchSessions:
             followed.log_start_offset = data.log_start_offset
             partitions[_key(followed)] = followed
         return ErrorCode.NONE, self._create(exchange, partitions, now_ms), results
+
+    def withhold(self, exchange: Exchange) -> tuple[ErrorCode, int]:
+        """The error and the session's id where nothing is told, because the client has to wait."""
+        session = exchange.session
+        if session is None:
+            return ErrorCode.NONE, NO_SESSION
+        superseded = session.epoch != exchange.epoch
+        return ErrorCode.INVALID_FETCH_SESSION_EPOCH if superseded else ErrorCode.NONE, session.id
 
     def _create(self, exchange: Exchange, partitions: dict[Key, Followed], now_ms: int) -> int:
         of_follower = exchange.of_follower

@@ -49,7 +49,7 @@ UNORDERED = {"ProduceResponse.responses", "TopicProduceResponse.partition_respon
 class Side:
     def __init__(self, name: str, host: str, port: int) -> None:
         self.name = name
-        self._address = host, port
+        self.address = host, port
         self.client = RawClient(host, port)
         self.topic_ids: dict[str, Uuid] = {"nowhere": Uuid(b"n" * 16)}
         self.producer_ids: list[int] = []
@@ -58,7 +58,7 @@ class Side:
 
     def reconnect(self) -> None:
         self.client.__exit__(None, None, None)
-        self.client = RawClient(*self._address)
+        self.client = RawClient(*self.address)
 
     def ask(self, request: Message, version: int, answer: type[M]) -> M | None:
         """None if the connection ends instead."""
