@@ -83,7 +83,9 @@ class ControllerService:
         if outcome.records:
             appended = _Appended(tuple(outcome.records), base_offset, now_ms)
             self._uncommitted.append(appended)
-            await self._commit(appended.next_offset)
+        if self._uncommitted:
+            # An answer without records too may rest on what is not committed yet: "it exists already".
+            await self._commit(self._uncommitted[-1].next_offset)
         return outcome.reply  # type: ignore[return-value] # decisions that nobody asked for have none
 
     async def _commit(self, offset: int) -> None:
