@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Protocol, cast
+
+from tests.clients.waiting import PATIENCE_S
 
 __all__ = [
     "CLIENTS",
@@ -16,7 +19,9 @@ __all__ = [
     "Consuming",
     "Producing",
     "Received",
+    "headers_of",
     "load",
+    "take",
 ]
 
 Headers = tuple[tuple[str, bytes], ...]
@@ -163,3 +168,14 @@ def load(name: str) -> Client:
 
 def headers_of(found: Iterable[tuple[str, bytes]] | None) -> Headers:
     return tuple((name, value) for name, value in found or ())
+
+
+def take(consumer: Consuming, count: int) -> list[Received]:
+    """So many records, and no more of the same poll."""
+    found: list[Received] = []
+    deadline = time.monotonic() + PATIENCE_S
+    while len(found) < count:
+        assert time.monotonic() < deadline, f"{len(found)} of {count} records came: {found[-3:]}"
+        found += consumer.poll(0.1)
+    assert len(found) == count
+    return found

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
-from tests.clients.adapter import CLIENTS, Administering, Client, Committed, ConsumerSettings, Consuming, Received, load
+from tests.clients.adapter import CLIENTS, Administering, Client, Committed, ConsumerSettings, Received, load, take
 from tests.clients.broker_process import BrokerProcess
-from tests.clients.waiting import PATIENCE_S, wait_until
+from tests.clients.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -19,17 +17,6 @@ HEADERS = (("color", b"red"), ("color", b"\x00\xff"), ("empty", b""))
 @pytest.fixture(params=list(CLIENTS))
 def client(request: pytest.FixtureRequest) -> Client:
     return load(request.param)
-
-
-def take(consumer: Consuming, count: int) -> list[Received]:
-    """So many records, and no more of the same poll."""
-    found: list[Received] = []
-    deadline = time.monotonic() + PATIENCE_S
-    while len(found) < count:
-        assert time.monotonic() < deadline, f"{len(found)} of {count} records came: {found}"
-        found += consumer.poll(0.1)
-    assert len(found) == count
-    return found
 
 
 def create(client: Client, broker: BrokerProcess, name: str, partitions: int = 1) -> Administering:
@@ -236,6 +223,7 @@ def test_records_are_deleted(client: Client, broker: BrokerProcess, name: str) -
     consumer = client.consume(ConsumerSettings(broker.bootstrap, name))
     consumer.assign(0)
     assert consumer.bounds(0) == (4, 10)
+    assert len(take(consumer, 6)) == 6
     consumer.seek(0, 1)  # what is gone is told, and the consumer begins where the rest begins
     assert [one.offset for one in take(consumer, 6)] == list(range(4, 10))
     consumer.close()
