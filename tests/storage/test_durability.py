@@ -160,12 +160,14 @@ def check_whole(log: Log, floor: int = 0) -> None:
 
 
 def check_aborted(log: Log, whole: list[AbortedTransaction], late: list[AbortedTransaction]) -> None:
-    """Those that began before the log's start may be known from there, from its start, or not at all."""
-    known = log.aborted_transactions(log.start_offset, log.end_offset)
-    ends = [each.last_offset for each in known]
+    """`whole` are those of all batches that are there, `late` of those from the log's start on. Of a transaction that
+    began before the start it depends on when the log was read where, or whether, it is said to begin."""
+    first = log.segments[0].base_offset
+    known = [one for one in log.aborted_transactions(log.start_offset, log.end_offset) if one.first_offset >= first]
+    ends = [one.last_offset for one in known]
     assert ends == sorted(set(ends))
-    assert {each.last_offset for each in late} <= set(ends)
-    assert set(known) <= {*whole, *late}
+    assert {one.last_offset for one in late} <= set(ends) <= {one.last_offset for one in whole}
+    assert {one for one in known if one.first_offset >= log.start_offset} <= {*whole, *late}
 
 
 def has_gaps(log: Log) -> bool:
