@@ -97,7 +97,7 @@ class MetadataLog:
         self._fit_to_snapshot(now_ms)
         self.snapshots.put_unreadable_aside()
         self.epoch = 0
-        self._bytes_since_snapshot = 0
+        self._bytes_since_snapshot = self._bytes_at_snapshot = 0
         self.snapshot_ms = now_ms
 
     def _format(self, ours: VotersRecordVoter, *, static: bool, now_ms: int) -> None:
@@ -248,12 +248,10 @@ class MetadataLog:
         return self._bytes_since_snapshot > max(newest, _SHORT_LOG_BYTES)
 
     def encode_snapshot(self, image: ClusterImage, now_ms: int) -> tuple[SnapshotId, Callable[[], None]]:
-        """Of an image of all that is committed, which nobody changes any more. The work is for a thread; it writes the
+        """Of an image of all that is committed, which nobody changes any more. The work is for a thread: it writes the
         file, and then `snapshot_written` is to be called."""
         snapshot_id = SnapshotId(image.next_offset, image.epoch)
         kraft_version, voters = self.quorum.kraft_version, self.quorum.voters
-        self._bytes_since_snapshot = 0
-        self.snapshot_ms = now_ms
 
         def work() -> None:
             data = encode_snapshot(
@@ -266,10 +264,13 @@ class MetadataLog:
             )
             self.snapshots.write(snapshot_id, data)
 
+        self._bytes_at_snapshot = self._bytes_since_snapshot
         return snapshot_id, work
 
-    def snapshot_written(self, snapshot_id: SnapshotId) -> None:
+    def snapshot_written(self, snapshot_id: SnapshotId, now_ms: int) -> None:
         self.snapshots.add(snapshot_id)
+        self._bytes_since_snapshot -= self._bytes_at_snapshot
+        self.snapshot_ms = now_ms
 
     def clean(self, now_ms: int, max_bytes: int, max_ms: int) -> tuple[list[Segment], list[Path]]:
         """Forget what is more than is to be kept, oldest first (negative: keep all); the newest snapshot and what is

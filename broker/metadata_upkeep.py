@@ -35,6 +35,7 @@ class MetadataUpkeep:
         self._clock = clock
         self._report = report
         self._wake = trio.Event()
+        self._one_at_a_time = trio.Lock()
 
     @property
     def snapshot_due(self) -> bool:
@@ -74,9 +75,12 @@ class MetadataUpkeep:
                 )
 
     async def take_snapshot(self) -> None:
-        snapshot_id, work = self._journal.encode_snapshot(copy_of(self._image), self._clock.now_ms())
-        await trio.to_thread.run_sync(work)
-        self._journal.snapshot_written(snapshot_id)
+        async with self._one_at_a_time:
+            snapshot_id, work = self._journal.encode_snapshot(copy_of(self._image), self._clock.now_ms())
+            if snapshot_id in self._journal.snapshots.ids:
+                return
+            await trio.to_thread.run_sync(work)
+            self._journal.snapshot_written(snapshot_id, self._clock.now_ms())
         self._report(f"{snapshot_id.file_name} holds the metadata up to offset {snapshot_id.end_offset}")
 
     async def clean(self) -> None:

@@ -6,6 +6,7 @@ Without anything it is one node that is all: data in ./barnabas-data, clients at
 from __future__ import annotations
 
 import argparse
+import errno
 import gc
 import os
 import re
@@ -26,11 +27,15 @@ from barnabas.broker.startable import CannotStart
 from barnabas.cli.banner import banner
 from barnabas.cli.main import FAILED, WRONG_USAGE, no_garbage_collection
 from barnabas.cli.version import VERSION
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.checkpoints import MalformedFile
 from barnabas.storage.directory_errors import UnknownDirectory, UnusableDirectories
 from barnabas.storage.disk import DiskLocked
 
-__all__ = ["add_arguments", "run", "settings_from"]
+__all__ = ["add_arguments", "run", "sentences", "settings_from"]
+
+_OF_THE_MACHINE = (errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EMFILE)
+"""Errors that are no mistake of this program's."""
 
 _ADDRESS = re.compile(r"(?:[^:/\s,]*|\[[0-9a-fA-F:.]+\]):\d{1,5}")
 
@@ -65,10 +70,10 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         trio.run(_serve, config, log)
     except BaseException as error:
-        sentences = list(_sentences(error))
-        if not sentences:
+        problems = list(sentences(error))
+        if not problems:
             raise
-        return _fail(sentences)
+        return _fail(problems)
     finally:
         _let_go_of_output()
     return 0
@@ -136,11 +141,11 @@ def _fail(problems: Sequence[str], code: int = FAILED) -> int:
     return code
 
 
-def _sentences(error: BaseException) -> Iterator[str]:
+def sentences(error: BaseException) -> Iterator[str]:
     """What a start may meet that is nobody's mistake here; nothing for anything else, which is."""
     if isinstance(error, BaseExceptionGroup):
         for each in error.exceptions:
-            yield from _sentences(each)
+            yield from sentences(each)
     elif isinstance(error, DiskLocked):
         holder = error.holder or "another program, perhaps Apache Kafka"
         yield f"{error.path.parent} is in use by {holder}: stop it first, or choose another directory with --data."
@@ -148,5 +153,8 @@ def _sentences(error: BaseException) -> Iterator[str]:
         yield from error.problems
     elif isinstance(error, CannotListen | MalformedFile | UnknownDirectory):
         yield str(error)
-    elif isinstance(error, OSError) and error.filename is not None:
-        yield f"{error.filename}: {error.strerror}: check its disk and who may write to it."
+    elif isinstance(error, KafkaError) and error.code == ErrorCode.KAFKA_STORAGE_ERROR:
+        yield f"The metadata cannot be written any more: {error}; make room on that disk, or replace it."
+    elif isinstance(error, OSError) and error.errno in _OF_THE_MACHINE:
+        where = error.filename or "The disk of the metadata"
+        yield f"{where}: {error.strerror}: see to that disk, and to who may write to it."

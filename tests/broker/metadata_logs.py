@@ -78,7 +78,7 @@ class Journal:
     def snapshot(self, now_ms: int = NOW_MS) -> str:
         snapshot_id, work = self.log.encode_snapshot(copy_of(self.image), now_ms)
         work()
-        self.log.snapshot_written(snapshot_id)
+        self.log.snapshot_written(snapshot_id, now_ms)
         return snapshot_id.file_name
 
     def clean(self, now_ms: int = NOW_MS, max_bytes: int = -1, max_ms: int = -1) -> None:

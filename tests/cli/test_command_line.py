@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 import tomllib
@@ -10,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from barnabas.cli.main import main
-from barnabas.cli.start import settings_from
+from barnabas.cli.start import sentences, settings_from
 from barnabas.cli.version import KAFKA_VERSION, VERSION
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from tests.kafka.classpath import kafka_version
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,6 +84,17 @@ def test_all_that_is_wrong_is_said_at_once(capsys: pytest.CaptureFixture[str]) -
     assert main(["start", "--set", "num.partitions=x", "--set", "log.retention.hours=y"]) == 1
     told = capsys.readouterr().err.splitlines()
     assert [line.split("=")[0] for line in told] == ["barnabas: log.retention.hours", "barnabas: num.partitions"]
+
+
+def test_what_is_the_machines_fault_is_a_sentence_and_what_is_ours_is_not() -> None:
+    full = OSError(errno.ENOSPC, "No space left on device", "/data/x")
+    failing = ExceptionGroup("", [ExceptionGroup("", [OSError(errno.EIO, "Input/output error")])])
+    refused = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "/data/__cluster_metadata-0: append failed")
+    for error in (full, failing, refused):
+        (sentence,) = sentences(error)
+        assert sentence.endswith(".")
+    assert not list(sentences(OSError(errno.EBADF, "Bad file descriptor")))
+    assert not list(sentences(ValueError("ours")))
 
 
 def test_what_listens_moves_and_the_controller_stays() -> None:
