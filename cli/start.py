@@ -22,7 +22,7 @@ from barnabas.broker.configuration.properties_file import parse_setting, read_pr
 from barnabas.broker.configuration.values import ConfigurationError
 from barnabas.broker.event_log import Event, EventLog, Level
 from barnabas.broker.listener import CannotListen
-from barnabas.broker.node import Node
+from barnabas.broker.node import Node, NodeFailed
 from barnabas.broker.startable import CannotStart
 from barnabas.cli.banner import banner
 from barnabas.cli.main import FAILED, WRONG_USAGE, no_garbage_collection
@@ -108,7 +108,8 @@ async def _serve(config: NodeConfig, log: EventLog) -> None:
             with no_garbage_collection():
                 await running.start(node.run)
                 gc.freeze()
-            log(banner(node, VERSION, as_json=config.barnabas_logging_format == "json"))
+            if not node.is_stopping:
+                log(banner(node, VERSION, as_json=config.barnabas_logging_format == "json"))
         log("the broker has stopped")
         nursery.cancel_scope.cancel()
 
@@ -121,7 +122,7 @@ async def _heed_signals(
         async for number in signals:
             name = signal.Signals(number).name
             if node.is_stopping:
-                log(Event(f"{name} again: the broker ends at once; what it has promised is on its disk", Level.WARNING))
+                log(Event(f"{name} again: the broker ends at once, as by kill -9", Level.WARNING))
                 os._exit(128 + number)
             log(f"{name}: the broker stops; another {name} ends it at once")
             node.stop()
@@ -151,7 +152,7 @@ def sentences(error: BaseException) -> Iterator[str]:
         yield f"{error.path.parent} is in use by {holder}: stop it first, or choose another directory with --data."
     elif isinstance(error, UnusableDirectories | CannotStart):
         yield from error.problems
-    elif isinstance(error, CannotListen | MalformedFile | UnknownDirectory):
+    elif isinstance(error, CannotListen | NodeFailed | MalformedFile | UnknownDirectory):
         yield str(error)
     elif isinstance(error, KafkaError) and error.code == ErrorCode.KAFKA_STORAGE_ERROR:
         yield f"The metadata cannot be written any more: {error}; make room on that disk, or replace it."

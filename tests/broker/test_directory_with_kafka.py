@@ -63,6 +63,12 @@ from barnabas.protocol.messages.offset_commit import (
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
+from barnabas.protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+)
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from barnabas.protocol.record import Record, read_records
 from tests.cli.starting import StartedBroker
@@ -117,6 +123,16 @@ def commit(client: RawClient, topic: str, offset: int) -> None:
         if code not in (14, 15, 16):  # the group's partition is being loaded
             assert code == 0
             return
+
+
+def committed(client: RawClient, topic: str) -> int:
+    topics = [OffsetFetchRequestTopics(name=topic, partition_indexes=[0])]
+    request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=GROUP, topics=topics)])
+    while (answer := client.ask(request, 8, OffsetFetchResponse).groups[0]).error_code in (14, 15, 16):
+        pass
+    assert answer.error_code == 0
+    assert answer.topics[0].partitions[0].metadata == "mine"
+    return answer.topics[0].partitions[0].committed_offset
 
 
 def set_what_only_kafka_uses(client: RawClient) -> None:
@@ -246,6 +262,8 @@ def test_from_kafka_to_barnabas_and_back(kafka_classpath: str, tmp_path: Path) -
                 assert topics_of(client) == before
                 assert end_offsets(client, *partitions) == ends
                 assert values_in(client, "orders", before) == values
+                assert committed(client, "orders") == 5
+                commit(client, "orders", 7)
                 produce(client, "orders", 0, "barnabas 1", "barnabas 2")
                 create(client, "added", 2, {"retention.bytes": "1000000"})
                 produce(client, "added", 1, "new")
@@ -275,7 +293,7 @@ def test_from_kafka_to_barnabas_and_back(kafka_classpath: str, tmp_path: Path) -
             *("--describe", "--group", GROUP),
         )
         row = next(line.split() for line in groups.splitlines() if line.startswith(GROUP))
-        assert row[:5] == [GROUP, "orders", "0", "5", str(ends["orders", 0])]
+        assert row[:5] == [GROUP, "orders", "0", "7", str(ends["orders", 0])]
 
 
 def test_from_barnabas_to_kafka_and_back_with_a_static_quorum_and_snapshots(

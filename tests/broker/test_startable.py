@@ -85,7 +85,6 @@ def test_what_is_not_there_yet_is_refused(changes: dict[str, str], words: str) -
 
 def test_a_node_refuses_before_it_touches_anything(tmp_path: Path) -> None:
     directory = tmp_path / "data"
-    with pytest.raises(ExceptionGroup) as raised:
+    with pytest.raises(CannotStart):
         RunningNode(directory, authorizer_class_name="org.apache.kafka.metadata.authorizer.StandardAuthorizer").start()
-    assert raised.group_contains(CannotStart)
     assert not directory.exists()
