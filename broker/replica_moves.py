@@ -6,6 +6,7 @@ node that dies between the two knows at its next start which of them counts.
 
 from __future__ import annotations
 
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -128,7 +129,9 @@ class ReplicaMoves:
         if copied:
             await trio.sleep(self._pause_ms(copied) / 1000)
         elif self._is_assigned(name, future.directory):
-            await self._finish(name, partition, future)
+            async with self._not_compacted(name):
+                if self._moving.get(name) is partition:
+                    await self._finish(name, partition, future)
         else:
             await self._assign(name, partition, future.directory)
             if self._moving.get(name) is partition:
@@ -176,6 +179,11 @@ class ReplicaMoves:
                 await self._assign(name, partition, current.directory)
             except KafkaError as error:
                 self._node.report(f"{name} stays in {current.directory.path}: {error}")
+
+    def _not_compacted(self, name: TopicPartition) -> AbstractAsyncContextManager[None]:
+        """Nobody shall put compacted segments into a log that goes away meanwhile."""
+        compaction = self._node.housekeeping.compaction
+        return nullcontext() if compaction is None else compaction.paused(name)
 
     async def _finish(self, name: TopicPartition, partition: Partition, future: Replica) -> None:
         for _ in range(SYNCS_IN_A_THREAD):

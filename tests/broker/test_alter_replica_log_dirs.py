@@ -205,3 +205,12 @@ def test_it_moves_no_faster_than_it_may(tmp_path: Path) -> None:
         assert move(client, str(node.directory / target)) == 0
         until(lambda: places(client)[target] == [("orders", 0, False)])
         assert time.monotonic() - began > 0.5
+
+
+def test_a_compacted_topic_moves(node: RunningNode) -> None:
+    with node.client() as client:
+        create(client, "orders", cleanup_policy="compact", segment_ms="1", min_cleanable_dirty_ratio="0.01")
+        for _ in range(3):
+            target = other(client)
+            assert move(client, str(node.directory / target)) == 0
+            until(lambda target=target: places(client)[target] == [("orders", 0, False)])  # type: ignore[misc]
