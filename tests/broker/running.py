@@ -73,9 +73,16 @@ class RunningNode:
         self.node = node
         return self
 
+    def _check_alive(self) -> None:
+        """A node that died has said why; that is what the test shall see."""
+        if self._failure is not None:
+            self.node = None
+            raise self._failure
+
     @property
     def address(self) -> tuple[str, int]:
         assert self.node is not None
+        self._check_alive()
         return self.node.addresses[0]
 
     @property
@@ -111,6 +118,7 @@ class RunningNode:
     def stop(self) -> None:
         if self.node is None:
             return
+        self._check_alive()
         node, self.node = self.node, None
         trio.from_thread.run_sync(node.stop, trio_token=self._token)
         self._thread.join(STOP_S)
