@@ -37,7 +37,7 @@ from barnabas.broker.group_coordinator import GroupCoordinator
 from barnabas.broker.heartbeats import Heartbeats
 from barnabas.broker.housekeeping.disk_failures import DiskFailures
 from barnabas.broker.housekeeping.housekeeper import Housekeeper
-from barnabas.broker.housekeeping.loading import load_logs
+from barnabas.broker.housekeeping.loading import load_logs, until_safe
 from barnabas.broker.housekeeping.stopping import close_directories, shut_down_controlled
 from barnabas.broker.listener import Listener
 from barnabas.broker.log_directory_paths import cordoned_directories
@@ -242,6 +242,7 @@ class Node:
             nursery.start_soon(self._syncer.run)
         await self.heartbeats.beat()
         nursery.start_soon(self.heartbeats.run)
+        await until_safe(self.partitions)
         nursery.start_soon(self.housekeeping.run)
         nursery.start_soon(self.groups.run)
         nursery.start_soon(self._poller.run)

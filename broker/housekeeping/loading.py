@@ -9,12 +9,16 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import trio
 
 from barnabas.broker.housekeeping.recovery_process import RecoveryProcess
+from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.schema import Uuid
+from barnabas.replication.partition import Partition
 from barnabas.storage.durability import Durability
 from barnabas.storage.load_plan import LoadPlan, Piece, Progress
 from barnabas.storage.recovery_worker import RecoveredPartition, RecoveryFailed
@@ -24,7 +28,7 @@ from barnabas.storage.topic_config import TopicConfig
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
-__all__ = ["load_logs"]
+__all__ = ["load_logs", "until_safe"]
 
 _SLICE_S = 0.1
 """A thread loads for so long before it is asked how far it has come."""
@@ -45,6 +49,15 @@ async def load_logs(node: Node) -> None:
     plan = await trio.to_thread.run_sync(directories.plan_loading)
     await _Loading(node, plan).run()
     await trio.to_thread.run_sync(promote_abandoned, directories, assigned, names, node.clock.now_ms())
+
+
+async def until_safe(partitions: Iterable[Partition]) -> None:
+    """Where records count only when the disk has them: until it has those that a kill left in the page cache. They may
+    have been acknowledged, and whoever asks for them must not be told that they are not there."""
+    for partition in partitions:
+        if partition.leads:
+            with suppress(KafkaError):
+                await partition.safe.reaches(partition.log_end.offset)
 
 
 class _Loading:
