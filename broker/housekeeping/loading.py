@@ -133,6 +133,17 @@ class _Loading:
 
     async def _load(self) -> None:
         waiting = deque(self._plan.pieces)
+        async with trio.open_nursery() as nursery:
+            for _ in range(self._thread_count):
+                nursery.start_soon(self._load_in_thread, waiting)
+
+    @property
+    def _thread_count(self) -> int:
+        """Opening costs computing and one thread does it; what may not be whole is also synced, log for log."""
+        torn = {piece.directory for piece in self._plan.pieces if piece.place.recovery_point is not None}
+        return max(len(torn) * self._node.config.num_recovery_threads_per_data_dir, 1)
+
+    async def _load_in_thread(self, waiting: deque[Piece]) -> None:
         while waiting:
             await trio.to_thread.run_sync(self._load_some, waiting)
             self._say()
@@ -140,8 +151,11 @@ class _Loading:
     def _load_some(self, waiting: deque[Piece]) -> None:
         directories, clock = self._node.directories, self._node.clock
         end = time.monotonic() + _SLICE_S
-        while waiting and time.monotonic() < end:
-            piece = waiting.popleft()
+        while time.monotonic() < end:
+            try:
+                piece = waiting.popleft()
+            except IndexError:
+                return
             directories.load(piece, self._configs[piece.partition.topic], clock.now_ms())
             if piece not in self._recovered:
                 self._progress.note(piece)

@@ -66,14 +66,15 @@ def copy_of(killed: Path, tmp_path: Path) -> LogDirectories:
 
 @contextmanager
 def counting() -> Iterator[Counter[str]]:
-    """Bytes of segments that this process reads, by recovery ("view") and else ("read")."""
+    """Bytes of segments that this process reads, by recovery ("recovered") and else ("read")."""
     counts: Counter[str] = Counter()
     file = type(SystemDisk().open(Path("/dev/null")))
-    view, read = file.view, file.read
+    read_into, read = file.read_into, file.read
 
-    def counted_view(self: File, position: int, length: int) -> memoryview:
-        counts["view"] += length
-        return view(self, position, length)
+    def counted_read_into(self: File, position: int, buffer: memoryview) -> int:
+        length = read_into(self, position, buffer)
+        counts["recovered"] += length
+        return length
 
     def counted_read(self: File, position: int, length: int) -> bytes:
         data = read(self, position, length)
@@ -81,7 +82,7 @@ def counting() -> Iterator[Counter[str]]:
         return data
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(file, "view", counted_view)
+        patch.setattr(file, "read_into", counted_read_into)
         patch.setattr(file, "read", counted_read)
         yield counts
 
@@ -165,7 +166,7 @@ def test_two_processes_recover_what_one_would(killed: Path, tmp_path: Path) -> N
     ), "nothing lies before a recovery point"
     with counting() as counts:
         expected = load(alone, plan.pieces)
-    assert counts["view"] == plan.bytes_to_recover
+    assert counts["recovered"] == plan.bytes_to_recover
     alone.close({})
 
     together = copy_of(killed, tmp_path / "together")
@@ -187,7 +188,7 @@ def test_two_processes_recover_what_one_would(killed: Path, tmp_path: Path) -> N
             assert stopped.load(piece, SMALL, NOW) is not None
     stopped.close({})
     assert counts == after_clean_stop
-    assert counts["view"] == 0
+    assert counts["recovered"] == 0
     found = {}
     for partition in PARTITIONS:
         replica = together.find(partition)
@@ -227,13 +228,13 @@ def test_each_byte_is_read_once_by_a_piece_of_work(killed: Path, tmp_path: Path)
     for piece in directories.plan_loading().pieces[:6]:
         with counting() as counts:
             recovered = recover_partition(SystemDisk(), directories.recovery_job(piece, SMALL, NOW))
-        assert counts["view"] == piece.bytes_to_recover
+        assert counts["recovered"] == piece.bytes_to_recover
         directories.mark_recovered(piece, recovered)
         with counting() as counts:
             log = directories.load(piece, SMALL, NOW)
         assert log is not None
         assert recovered == (piece.place.path, log.end_offset)
-        assert counts["view"] == 0
+        assert counts["recovered"] == 0
     directories.abandon()
 
 
