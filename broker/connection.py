@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from types import CoroutineType
 from typing import Any, Protocol
 
+from barnabas.broker.memory import COUNTED_BYTES, Memory
 from barnabas.broker.outgoing import Outgoing
 from barnabas.broker.poller import NOTHING, PEER_CLOSED, READABLE, WRITABLE, Poller
 from barnabas.protocol.codec import Chunk
@@ -18,7 +20,7 @@ from barnabas.protocol.errors import MalformedFrame
 from barnabas.protocol.frames import FrameReader
 from barnabas.storage.file_slice import FileSlice
 
-__all__ = ["Answer", "CloseConnection", "Connection", "Server"]
+__all__ = ["Answer", "CloseConnection", "Connection", "Server", "address_of"]
 
 READ_BYTES = 128 * 1024
 ANSWERS_BYTES = 1024 * 1024
@@ -26,6 +28,11 @@ ANSWERS_BYTES = 1024 * 1024
 
 Answer = list[Chunk] | None
 """What is sent; None where the client expects nothing."""
+
+
+def address_of(peer: tuple[Any, ...]) -> str:
+    """Without the dress that an IPv4 address wears on an IPv6 socket; "" for a peer that has none."""
+    return str(peer[0]).removeprefix("::ffff:") if len(peer) > 1 else ""
 
 
 class CloseConnection(Exception):  # noqa: N818 - what has to be done
@@ -36,6 +43,7 @@ class Server(Protocol):
     """What a connection asks for."""
 
     max_frame_bytes: int
+    memory: Memory
 
     def serve(self, connection: Connection, frame: bytes | bytearray) -> Answer | Coroutine[Any, Any, Answer]:
         """The answer, or what has to be awaited for it. MalformedFrame or CloseConnection end the connection."""
@@ -48,6 +56,9 @@ class Server(Protocol):
 
     def closed(self, connection: Connection, reason: str) -> None: ...
 
+    def note_refusal_of(self, connection: Connection, reason: str) -> None:
+        """It is closed for what it sent."""
+
     def note_exhaustion(self, error: OSError) -> None: ...
 
 
@@ -58,13 +69,20 @@ class Connection:
         "_outgoing",
         "_poller",
         "_server",
+        "_waiting_bytes",
         "_warming",
+        "address",
         "client",
+        "held",
+        "idle_rounds",
+        "is_fresh",
         "is_open",
         "listener",
         "local",
         "muted",
         "on_gone",
+        "owed",
+        "paused",
         "peer",
         "socket",
         "spent_ns",
@@ -92,6 +110,16 @@ class Connection:
         self.spent_ns = 0
         self.throttle_ms = 0
         """What throttling.py notes of the request that is being answered."""
+        self.address = address_of(self.peer)
+        self.held = 0
+        self.owed = 0
+        self.paused = False
+        """Not read while there is too much in memory (memory.py)."""
+        self._waiting_bytes = 0
+        """Of the request that waits."""
+        self.is_fresh = True
+        """Something has happened since somebody looked (connection_care.py)."""
+        self.idle_rounds = 0
         self._frames = FrameReader(server.max_frame_bytes)
         self._outgoing = Outgoing(sock)
         self._poller = poller
@@ -111,6 +139,7 @@ class Connection:
     # Called by the poller
 
     def _ready(self, events: int) -> None:
+        self.is_fresh = True
         try:
             if events & WRITABLE and self._outgoing:
                 self._send()
@@ -137,7 +166,7 @@ class Connection:
 
     @property
     def _blocked(self) -> bool:
-        return self.waiting or self.muted or bool(self._outgoing)
+        return self.waiting or self.muted or self.paused or bool(self._outgoing)
 
     def _attend(self) -> None:
         """Tell the poller what we wait for now."""
@@ -145,7 +174,7 @@ class Connection:
             events = PEER_CLOSED
             self._warm()
         else:
-            events = WRITABLE if self._outgoing else PEER_CLOSED if self.waiting or self.muted else READABLE
+            events = WRITABLE if self._outgoing else PEER_CLOSED if self._blocked else READABLE
         if events != self._events and self.is_open:
             self._events = events
             self._poller.change(self.socket.fileno(), events)
@@ -158,20 +187,35 @@ class Connection:
         if not data:
             self.close("the client closed it")
             return
-        self._frames.receive(data)
+        frames = self._frames
+        frames.receive(data)
         self._serve()
+        if (frames.held > COUNTED_BYTES or self.held) and self.is_open:
+            self._account()
+
+    def _account(self) -> None:
+        held = self._frames.held
+        incomplete = held > COUNTED_BYTES and not self._blocked
+        self._server.memory.hold(self, held + self._waiting_bytes, incomplete=incomplete)
 
     def _serve(self) -> None:
         """The requests that are here, until one has to wait; their answers leave together."""
         outgoing = self._outgoing
+        memory = self._server.memory
         try:
             while True:
+                if memory.is_full:
+                    memory.wait(self)
+                    break
                 frame = self._frames.next_frame()
                 if frame is None:
                     break
                 answer = self._server.serve(self, frame)
                 if type(answer) is CoroutineType:
                     self.waiting = True
+                    if len(frame) > COUNTED_BYTES:
+                        self._waiting_bytes = len(frame)
+                        self._account()
                     self._server.wait_for(self, answer)
                     break
                 if answer is not None:
@@ -179,16 +223,21 @@ class Connection:
                 if self.muted or (outgoing.size > ANSWERS_BYTES and not outgoing.flush()):
                     break
         except (MalformedFrame, CloseConnection) as error:
-            outgoing.flush()
+            with suppress(OSError):
+                outgoing.flush()
+            self._server.note_refusal_of(self, str(error))
             self.close(str(error))
             return
         if outgoing:
             self._send()
-        elif self.muted:
+        elif self.muted or self.paused:
             self._attend()
 
     def _send(self) -> None:
-        if self._outgoing.flush():
+        sent = self._outgoing.flush()
+        if self.owed or not sent:
+            self._server.memory.owe(self, self._outgoing.in_memory)
+        if sent:
             if self._events != READABLE:
                 self._attend()
                 self._go_on()
@@ -214,12 +263,19 @@ class Connection:
 
     def answered(self, answer: Answer) -> None:
         self.waiting = False
+        self.is_fresh = True
+        if self._waiting_bytes:
+            self._waiting_bytes = 0
+            self._account()
         if not self.is_open:
             return
         try:
             if answer is not None:
                 self._outgoing.add(answer)
-            if self._outgoing.flush():
+            sent = self._outgoing.flush()
+            if self.owed or not sent:
+                self._server.memory.owe(self, self._outgoing.in_memory)
+            if sent:
                 self._go_on()
             self._attend()
         except OSError as error:
@@ -227,6 +283,17 @@ class Connection:
 
     def unmute(self) -> None:
         self.muted = False
+        self._continue()
+
+    def pause(self) -> None:
+        self.paused = True
+        self._attend()
+
+    def resume(self) -> None:
+        self.paused = False
+        self._continue()
+
+    def _continue(self) -> None:
         if not self.is_open:
             return
         try:
@@ -247,4 +314,5 @@ class Connection:
                 self.on_gone()
             self._poller.forget(self.socket.fileno())
             self.socket.close()
+            self._server.memory.forget(self)
             self._server.closed(self, reason)

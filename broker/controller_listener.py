@@ -5,11 +5,12 @@ Each API of a controller that differs from the broker's has a file in controller
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.configuration.listeners import Endpoint
 from barnabas.broker.connection import Answer, Connection
+from barnabas.broker.connection_limits import ConnectionLimits
 from barnabas.broker.controller_apis import MODULES
 from barnabas.broker.dispatch import Dispatcher
 from barnabas.broker.listener import Listener
@@ -27,6 +28,8 @@ class ControllerDoor:
     def __init__(self, node: Node) -> None:
         self._node = node
         self.max_frame_bytes = node.max_frame_bytes
+        self.memory = node.memory
+        self.connection_limits = ConnectionLimits(node)
         self._dispatcher = Dispatcher(node, "barnabas.broker.controller_apis", MODULES)
 
     def serve(self, connection: Connection, frame: bytes | bytearray) -> Answer | Coroutine[Any, Any, Answer]:
@@ -40,6 +43,12 @@ class ControllerDoor:
 
     def closed(self, connection: Connection, reason: str) -> None:
         self._node.closed(connection, reason)
+
+    def note_refusal_of(self, connection: Connection, reason: str) -> None:
+        self._node.note_refusal_of(connection, reason)
+
+    def later(self, delay_ms: int, action: Callable[[], None]) -> None:
+        self._node.later(delay_ms, action)
 
     def note_exhaustion(self, error: OSError) -> None:
         self._node.note_exhaustion(error)

@@ -35,6 +35,8 @@ async def drain(listeners: Sequence[Listener]) -> None:
             for connection in connections:
                 if connection.is_idle:
                     connection.close("the broker stops")
+                elif connection.on_gone is not None:
+                    connection.on_gone()  # nothing new comes, so that there is nothing to wait for
             if not any(connection.is_open for connection in connections):
                 return
             await trio.sleep(_LOOK_AGAIN_S)

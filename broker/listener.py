@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import errno
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Protocol
 
 from barnabas.broker.configuration.listeners import Endpoint
-from barnabas.broker.connection import Connection, Server
+from barnabas.broker.configuration.node_config import NodeConfig
+from barnabas.broker.connection import Connection, Server, address_of
+from barnabas.broker.connection_limits import ConnectionLimits
 from barnabas.broker.poller import READABLE, Poller
 
 __all__ = ["CannotListen", "Listener"]
 
 _ACCEPTED_AT_ONCE = 64
 _OUT_OF_FILES = (errno.EMFILE, errno.ENFILE)
+
+
+class Door(Server, Protocol):
+    """What a listener asks for."""
+
+    connection_limits: ConnectionLimits
+
+    def later(self, delay_ms: int, action: Callable[[], None]) -> None: ...
 
 
 class CannotListen(Exception):  # noqa: N818 - a state of the address
@@ -24,12 +35,23 @@ class CannotListen(Exception):  # noqa: N818 - a state of the address
 class Listener:
     """One endpoint. Its port is known before anybody is let in."""
 
-    def __init__(self, endpoint: Endpoint, poller: Poller, server: Server, *, backlog: int) -> None:
+    def __init__(self, endpoint: Endpoint, poller: Poller, server: Door, config: NodeConfig) -> None:
         self.endpoint = endpoint
         self._poller = poller
         self._server = server
-        self._sockets = _listen(endpoint, backlog)
+        self._sockets = _listen(endpoint, config.socket_listen_backlog_size)
+        # The connections that come in by it inherit them.
+        buffers = (
+            (socket.SO_RCVBUF, config.socket_receive_buffer_bytes),
+            (socket.SO_SNDBUF, config.socket_send_buffer_bytes),
+        )
+        for sock in self._sockets:
+            for option, size in buffers:
+                if size > 0:
+                    sock.setsockopt(socket.SOL_SOCKET, option, size)
         self.connections: set[Connection] = set()
+        self._is_open = False
+        self._is_full = False
 
     @property
     def address(self) -> tuple[str, int]:
@@ -37,11 +59,25 @@ class Listener:
         return host, port
 
     def open(self) -> None:
+        self._is_open = True
+        self._attend()
+
+    def _attend(self) -> None:
         for sock in self._sockets:
             self._poller.watch(sock.fileno(), READABLE, partial(self._accept, sock))
 
+    def _rest(self) -> None:
+        """Clients wait in the system's queue."""
+        for sock in self._sockets:
+            self._poller.forget(sock.fileno())
+
     def _accept(self, listening: socket.socket, _events: int) -> None:
+        limits, name = self._server.connection_limits, self.endpoint.listener
         for _ in range(_ACCEPTED_AT_ONCE):
+            if not limits.has_room(name):
+                self._is_full = True
+                self._rest()
+                return
             try:
                 sock, _address = listening.accept()
             except BlockingIOError:
@@ -51,13 +87,51 @@ class Listener:
                     self._server.note_exhaustion(error)
                     return
                 continue  # the client has gone already
-            try:
-                self.connections.add(Connection(sock, self.endpoint.listener, self._poller, self._server))
-            except OSError:
+            delay_ms = limits.delay_ms(name)
+            if delay_ms:
+                self._rest()
+                self._server.later(delay_ms, partial(self._go_on, sock))
+                return
+            self._admit(sock)
+
+    def _go_on(self, sock: socket.socket) -> None:
+        """With the one that came too early, and those behind it."""
+        if self._is_open:
+            self._admit(sock)
+            self._attend()
+        else:
+            sock.close()
+
+    def _admit(self, sock: socket.socket) -> None:
+        limits = self._server.connection_limits
+        try:
+            address = address_of(sock.getpeername())
+            delay_ms = limits.quota_delay_ms(address)
+            if delay_ms:
+                self._server.later(delay_ms, sock.close)
+                return
+            if limits.has_too_many(address):
                 sock.close()
+                return
+            connection = Connection(sock, self.endpoint.listener, self._poller, self._server)
+        except OSError:
+            sock.close()
+            return
+        self.connections.add(connection)
+        limits.entered(connection)
+
+    def left(self, connection: Connection) -> None:
+        """A connection is closed: there may be room for another."""
+        if connection in self.connections:
+            self.connections.discard(connection)
+            self._server.connection_limits.left(connection)
+        if self._is_full and self._is_open and self._server.connection_limits.has_room(self.endpoint.listener):
+            self._is_full = False
+            self._attend()
 
     def close(self) -> None:
         """Nobody comes in any more."""
+        self._is_open = False
         for sock in self._sockets:
             self._poller.forget(sock.fileno())
             sock.close()

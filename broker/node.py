@@ -28,6 +28,8 @@ from barnabas.broker.configuration.dynamic import keep_valid
 from barnabas.broker.configuration.node_config import NodeConfig
 from barnabas.broker.configuration.values import ConfigurationError
 from barnabas.broker.connection import Answer, CloseConnection, Connection
+from barnabas.broker.connection_care import look_after_connections
+from barnabas.broker.connection_limits import ConnectionLimits
 from barnabas.broker.controller import ControllerService
 from barnabas.broker.controller_listener import ControllerDoor, controller_addresses
 from barnabas.broker.dispatch import Dispatcher
@@ -41,6 +43,7 @@ from barnabas.broker.housekeeping.loading import load_logs, until_safe
 from barnabas.broker.housekeeping.stopping import close_directories, shut_down_controlled
 from barnabas.broker.listener import Listener
 from barnabas.broker.log_directory_paths import cordoned_directories
+from barnabas.broker.memory import Memory, requests_bound
 from barnabas.broker.metadata_log import MetadataLog, metadata_log_config
 from barnabas.broker.metadata_upkeep import MetadataUpkeep
 from barnabas.broker.partitions import Partitions, overrides_of
@@ -109,7 +112,9 @@ class Node:
         self.internal_topics = INTERNAL_TOPICS
         self.supported_features = SUPPORTED_FEATURES
         self.api_versions = spoken_versions()
-        self.max_frame_bytes = config.socket_request_max_bytes
+        self.max_frame_bytes = min(config.socket_request_max_bytes, config.barnabas_memory_connection_max_bytes)
+        self.memory = Memory(requests_bound(config), config.barnabas_memory_responses_max_bytes)
+        self.connection_limits = ConnectionLimits(self)
         self.incarnation_id = self.random_uuid()
         self.broker_epoch = -1
         self.listeners: list[Listener] = []
@@ -203,12 +208,12 @@ class Node:
         self.directory_id = meta.directory_id
 
     async def _start(self, nursery: trio.Nursery) -> None:
-        door, backlog = ControllerDoor(self), self.config.socket_listen_backlog_size
+        door = ControllerDoor(self)
         for endpoint in self.config.listeners:
             if endpoint in self.config.controller_listeners:
-                self.controller_listeners.append(Listener(endpoint, self._poller, door, backlog=backlog))
+                self.controller_listeners.append(Listener(endpoint, self._poller, door, self.config))
             else:
-                self.listeners.append(Listener(endpoint, self._poller, self, backlog=backlog))
+                self.listeners.append(Listener(endpoint, self._poller, self, self.config))
         self.heartbeats = Heartbeats(self)
         self.disk_failures = DiskFailures(self)
         syncs = self.durability is Durability.FSYNC
@@ -246,6 +251,7 @@ class Node:
         nursery.start_soon(self.housekeeping.run)
         nursery.start_soon(self.groups.run)
         nursery.start_soon(self._poller.run)
+        nursery.start_soon(look_after_connections, self)
         for listener in self.all_listeners:
             listener.open()
 
@@ -459,10 +465,21 @@ class Node:
 
     def closed(self, connection: Connection, reason: str) -> None:  # noqa: ARG002 - a log line to come
         for listener in self.all_listeners:
-            listener.connections.discard(connection)
+            listener.left(connection)
+
+    def note_refusal_of(self, connection: Connection, reason: str) -> None:
+        self.warn(f"the connection from {connection.peer_name} is closed: {reason}")
+
+    def later(self, delay_ms: int, action: Callable[[], None]) -> None:
+        self._nursery.start_soon(_later, delay_ms, action)
 
 
 _REGISTRATION_VERSION = 4
+
+
+async def _later(delay_ms: int, action: Callable[[], None]) -> None:
+    await trio.sleep(delay_ms / 1000)
+    action()
 
 
 def _disk_for(durability: Durability) -> Disk:

@@ -36,6 +36,11 @@ class Outgoing:
     def __bool__(self) -> bool:
         return bool(self._chunks)
 
+    @property
+    def in_memory(self) -> int:
+        """Bytes."""
+        return sum(len(chunk) for chunk in self._chunks if not isinstance(chunk, FileSlice))
+
     def add(self, chunks: Iterable[Chunk]) -> None:
         """Neighbours in memory become one."""
         run: list[bytes | bytearray | memoryview] = []

@@ -48,6 +48,11 @@ class FrameReader:
         self._buffer: Frame = b""
         self._position = 0
 
+    @property
+    def held(self) -> int:
+        """Bytes that are here and have not been handed out, or only as parts of what is."""
+        return len(self._buffer)
+
     def receive(self, data: bytes) -> None:
         """`data` has to be bytes, which nobody changes: it may be handed out as a frame."""
         assert type(data) is bytes

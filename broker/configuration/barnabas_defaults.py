@@ -26,6 +26,8 @@ BARNABAS_DEFAULTS: Mapping[str, Default] = {
         ("PLAINTEXT://127.0.0.1:9092",),
         "Kafka listens on every address, without a password: nobody should do so who did not ask for it.",
     ),
+    "socket.receive.buffer.bytes": Default(-1, "The system fits the buffers of a connection to its speed, if it may."),
+    "socket.send.buffer.bytes": Default(-1, "The same for what is sent."),
     "log.dir": Default(("./barnabas-data",), "What is in /tmp is gone when the machine starts again."),
 }
 """They count for every node."""
