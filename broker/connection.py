@@ -59,6 +59,8 @@ class Server(Protocol):
     def note_refusal_of(self, connection: Connection, reason: str) -> None:
         """It is closed for what it sent."""
 
+    def report_exception(self, what: str, error: BaseException) -> None: ...
+
     def note_exhaustion(self, error: OSError) -> None: ...
 
 
@@ -158,6 +160,9 @@ class Connection:
                 self._attend()
         except OSError as error:
             self.close(f"{error.strerror or error}")
+        except Exception as error:  # noqa: BLE001 - our fault, and it ends this connection alone
+            self._server.report_exception(f"the connection from {self.peer_name} failed", error)
+            self.close("the broker failed; its log says why")
 
     @property
     def is_idle(self) -> bool:

@@ -47,6 +47,9 @@ class ControllerDoor:
     def note_refusal_of(self, connection: Connection, reason: str) -> None:
         self._node.note_refusal_of(connection, reason)
 
+    def report_exception(self, what: str, error: BaseException) -> None:
+        self._node.report_exception(what, error)
+
     def later(self, delay_ms: int, action: Callable[[], None]) -> None:
         self._node.later(delay_ms, action)
 

@@ -66,6 +66,9 @@ class Partition:
         """What is here counts at once if nobody else is in sync."""
         if leader_epoch > self.leader_epoch:
             self.log.begin_epoch(leader_epoch)
+        if not self.leads:
+            for watermark in (self.log_end, self.safe, self.high_watermark, self.last_stable):
+                watermark.renew()
         self.leads = True
         self.replica_count = replica_count
         self.leader_epoch = leader_epoch

@@ -68,6 +68,10 @@ class Watermark:
     def unwatch(self, event: trio.Event) -> None:
         self._watchers.discard(event)
 
+    def renew(self) -> None:
+        """It rises again, after `fail`."""
+        self._failure = None
+
     def fail(self, failure: Exception) -> None:
         """It will not rise any more, as when leadership ends: all who wait are told."""
         self._failure = failure

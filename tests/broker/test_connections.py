@@ -16,8 +16,9 @@ from typing import Self
 import pytest
 
 from barnabas.broker.memory import PATIENCE_MS, Memory
+from barnabas.broker.node import Node
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from tests.kafka.client import RawClient
 
 from .running import RunningNode
@@ -171,6 +172,40 @@ def test_a_client_that_says_no_more_gets_its_answer(tmp_path: Path) -> None:
         client._socket.shutdown(socket.SHUT_WR)
         answer = client._socket.recv(1000)
         assert len(answer) == 4 + int.from_bytes(answer[:4])
+
+
+def test_a_partition_that_is_led_again_is_waited_for_again(tmp_path: Path) -> None:
+    with running(tmp_path) as node, node.client() as client:
+        create(client)
+
+        def lead_again(of: Node) -> None:
+            partition = of.partition(TOPIC, 0)
+            partition.resign()
+            partition.lead(partition.leader_epoch + 1, (of.node_id,))
+
+        node.do(lead_again)
+        client.send(long_poll(), 12)
+        until(lambda: waiting(node) == 1)
+        with node.client() as other:
+            assert produce(other, b"news").error_code == 0
+        answer = client.receive(FetchResponse)
+        assert answer.responses[0].partitions[0].records
+
+
+def test_a_fault_of_ours_ends_one_connection_and_no_more(tmp_path: Path) -> None:
+    with running(tmp_path) as node, node.client() as client:
+        assert speaks(client)
+
+        def spoil(of: Node) -> None:
+            (connection,) = of.listeners[0].connections
+            connection._outgoing = None  # type: ignore[assignment]
+
+        node.do(spoil)
+        with pytest.raises(ConnectionError):
+            speaks(client)
+        with node.client() as other:
+            assert speaks(other)
+        assert any("failed" in str(line) for line in node.lines)
 
 
 def test_a_stop_does_not_wait_for_long_polls(tmp_path: Path) -> None:
