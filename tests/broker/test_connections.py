@@ -17,6 +17,13 @@ import pytest
 
 from barnabas.broker.memory import PATIENCE_MS, Memory
 from barnabas.broker.node import Node
+from barnabas.protocol.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    AlterClientQuotasResponse,
+    EntityData,
+    EntryData,
+    OpData,
+)
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from tests.kafka.client import RawClient
@@ -114,6 +121,25 @@ def test_only_so_many_come_in_a_second(tmp_path: Path) -> None:
             assert speaks(clients.enter_context(node.client()))
         # Ten in a burst, the windows' worth; the others one window apart, which is the most that anybody waits.
         assert time.monotonic() - started > 0.9
+
+
+@pytest.mark.slow
+def test_an_address_that_comes_too_often_for_its_quota_is_sent_away_later(tmp_path: Path) -> None:
+    with running(tmp_path, quota_window_num="2") as node, node.client() as client:
+        entry = EntryData(
+            entity=[EntityData(entity_type="ip", entity_name="127.0.0.1")],
+            ops=[OpData(key="connection_creation_rate", value=1.0)],
+        )
+        answer = client.ask(AlterClientQuotasRequest(entries=[entry]), 1, AlterClientQuotasResponse)
+        assert [one.error_code for one in answer.entries] == [0]
+        with node.client() as second, socket.create_connection(node.address) as third:
+            assert speaks(second)
+            started = time.monotonic()
+            assert is_closed(third)
+            # One in a second, and two came.
+            assert 0.4 < time.monotonic() - started < 5
+            assert speaks(second)
+            assert open_connections(node) == 2
 
 
 def test_who_is_idle_is_closed_and_who_is_not_stays(tmp_path: Path) -> None:
