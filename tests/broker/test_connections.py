@@ -50,8 +50,7 @@ def running(directory: Path, **settings: str) -> Iterator[RunningNode]:
 
 
 def open_connections(node: RunningNode) -> int:
-    assert node.node is not None
-    return sum(len(listener.connections) for listener in node.node.all_listeners)
+    return node.do(lambda of: sum(len(listener.connections) for listener in of.all_listeners))
 
 
 def is_closed(sock: socket.socket) -> bool:
@@ -167,8 +166,14 @@ def long_poll() -> FetchRequest:
 
 
 def waiting(node: RunningNode) -> int:
-    assert node.node is not None
-    return sum(connection.waiting for listener in node.node.all_listeners for connection in listener.connections)
+    return node.do(
+        lambda of: sum(connection.waiting for listener in of.all_listeners for connection in listener.connections)
+    )
+
+
+def watchers(node: RunningNode) -> int:
+    """Long polls that look at the partition."""
+    return node.do(lambda of: len(of.partition(TOPIC, 0).high_watermark._watchers))
 
 
 @pytest.mark.parametrize("how", ["close", "reset", "close with more behind"])
@@ -178,16 +183,14 @@ def test_the_long_poll_of_a_client_that_is_gone_ends(tmp_path: Path, how: str) -
         gone = node.client()
         gone.send(long_poll(), 12)
         until(lambda: waiting(node) == 1)
-        assert node.node is not None
-        bound = node.node.partition(TOPIC, 0).high_watermark
-        until(lambda: len(bound._watchers) == 1)
+        until(lambda: watchers(node) == 1)
         if how == "reset":
             gone._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         if how == "close with more behind":
             gone.send(long_poll(), 12)
         gone.__exit__(None, None, None)
         until(lambda: open_connections(node) == 1)
-        until(lambda: not bound._watchers)
+        until(lambda: watchers(node) == 0)
 
 
 def test_a_client_that_says_no_more_gets_its_answer(tmp_path: Path) -> None:
