@@ -55,6 +55,7 @@ class ConsumerSettings:
     strategy: str = "range"
     session_timeout_ms: int = 6_000
     auto_commit_ms: int | None = None
+    metadata_max_age_ms: int = 300_000
     client_id: str = "round"
 
 

@@ -27,7 +27,8 @@ T = TypeVar("T")
 class Loop:
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="aiokafka")
+        # A test that fails closes nothing, and must not keep the process alive.
+        self._thread = threading.Thread(target=self._loop.run_forever, name="aiokafka", daemon=True)
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -109,6 +110,7 @@ class Consumer:
             auto_commit_interval_ms=settings.auto_commit_ms or 5_000,
             auto_offset_reset="earliest",
             fetch_max_wait_ms=50,
+            metadata_max_age_ms=settings.metadata_max_age_ms,
             retry_backoff_ms=50,
         )
         await self._consumer.start()

@@ -89,6 +89,7 @@ class Consumer:
                 "auto.commit.interval.ms": settings.auto_commit_ms or 5_000,
                 "auto.offset.reset": "earliest",
                 "fetch.wait.max.ms": 50,
+                "topic.metadata.refresh.interval.ms": settings.metadata_max_age_ms,
                 **QUICK_TO_RETURN,
                 **more,
             }

@@ -79,6 +79,7 @@ class Consumer:
             auto_commit_interval_ms=settings.auto_commit_ms or 5_000,
             auto_offset_reset="earliest",
             fetch_max_wait_ms=50,
+            metadata_max_age_ms=settings.metadata_max_age_ms,
             retry_backoff_ms=50,
             reconnect_backoff_ms=20,
             reconnect_backoff_max_ms=200,
