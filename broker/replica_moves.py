@@ -190,10 +190,17 @@ class ReplicaMoves:
             if self._is_safe(partition.log, future.log):
                 break
             work = future.log.unsynced()
-            with self._node.directories.watching(future.directory):
+            try:
                 await trio.to_thread.run_sync(work.sync)
+            except OSError as error:
+                failure: OSError | None = error
+            else:
+                failure = None
             if self._moving.get(name) is not partition:
-                return
+                return  # given up meanwhile, and its files have other names
+            if failure is not None:
+                with self._node.directories.watching(future.directory):
+                    raise failure
             future.log.synced(work)
             self._copy(partition, future, STEP_BYTES)
         while not is_caught_up(partition.log, future.log):

@@ -6,14 +6,14 @@ one, however many they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import trio
 
 from barnabas.replication.partition import Partition
 from barnabas.storage.durability import Unsynced
 
-__all__ = ["Syncer"]
+__all__ = ["Syncer", "sync_all"]
 
 
 class Syncer:
@@ -32,7 +32,7 @@ class Syncer:
             self._wake = trio.Event()
             partitions, self._waiting = self._waiting, set()
             works = [(partition, partition.log.unsynced_records()) for partition in partitions]
-            failures = await trio.to_thread.run_sync(_sync_all, works)
+            failures = await trio.to_thread.run_sync(sync_all, works)
             for partition, work in works:
                 if partition in failures:
                     self._on_failure(partition, failures[partition])
@@ -40,7 +40,9 @@ class Syncer:
                     partition.synced(work)
 
 
-def _sync_all(works: list[tuple[Partition, Unsynced]]) -> dict[Partition, OSError]:
+def sync_all(works: Sequence[tuple[Partition, Unsynced]]) -> dict[Partition, OSError]:
+    """Those that failed. One may have been deleted meanwhile, which is no failure of its disk: whoever asks looks
+    whether the log is still there."""
     failures = {}
     for partition, work in works:
         try:

@@ -103,9 +103,11 @@ class Compacting:
             with trio.CancelScope(shield=True):
                 for sync in swap_steps(log, job, cleaned):
                     await trio.to_thread.run_sync(sync)
-        except KafkaError as error:
-            # Half of a result is in place: only opening the log again makes that whole.
-            self._node.directories.take_offline(self._directory.path, str(error))
+        except (KafkaError, OSError) as error:
+            # Where the partition was deleted meanwhile, there is nothing to be made whole any more.
+            if self._directory.logs.get(self._work.partition.name) is log:
+                # Half of a result is in place: only opening the log again makes that whole.
+                self._node.directories.take_offline(self._directory.path, str(error))
             raise CompactionFailed(str(error)) from None
         self._node.housekeeping.removal.take(log)
         self._clean_offset = cleaned.clean_offset

@@ -10,9 +10,8 @@ import trio
 
 from barnabas.broker.housekeeping.deadlines import Deadlines
 from barnabas.broker.housekeeping.retention import NEVER
+from barnabas.broker.syncer import sync_all
 from barnabas.replication.partition import Partition
-from barnabas.storage.durability import Unsynced
-from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.topic_config import FOREVER
 
 if TYPE_CHECKING:
@@ -26,6 +25,7 @@ class Flushing:
         self._node = node
         self._due: dict[Partition, bool] = {}
         """Whether the active segment is synced, too."""
+        self.is_busy = False
         self._wake = trio.Event()
         self._deadlines: Deadlines[Partition] = Deadlines(node.clock)
         """By flush.ms."""
@@ -60,14 +60,16 @@ class Flushing:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._watch_deadlines)
             while True:
+                self.is_busy = False
                 await self._wake.wait()
+                self.is_busy = True
                 self._wake = trio.Event()
                 due, self._due = self._due, {}
                 async with trio.open_nursery() as round_:
-                    for directory in list(self._node.directories.online):
+                    for directory in self._node.directories.online:
                         here = [one for one in due.items() if directory.logs.get(one[0].name) is one[0].log]
                         if here:
-                            round_.start_soon(self._flush, directory, here)
+                            round_.start_soon(self._flush, here)
 
     async def _watch_deadlines(self) -> None:
         while True:
@@ -75,17 +77,14 @@ class Flushing:
                 if partition.log.recovery_point < partition.log.end_offset:
                     self._ask(partition, with_active=True)
 
-    async def _flush(self, directory: LogDirectory, due: Sequence[tuple[Partition, bool]]) -> None:
+    async def _flush(self, due: Sequence[tuple[Partition, bool]]) -> None:
         works = [
             (partition, partition.log.unsynced() if with_active else partition.log.unsynced_sealed())
             for partition, with_active in due
         ]
-        with self._node.directories.surviving(directory):
-            await trio.to_thread.run_sync(_sync, [work for _, work in works])
-            for partition, work in works:
+        failures = await trio.to_thread.run_sync(sync_all, works)
+        for partition, work in works:
+            if partition in failures:
+                self._node.disk_failures.failed(partition, failures[partition])
+            else:
                 partition.log.synced(work)
-
-
-def _sync(works: Sequence[Unsynced]) -> None:
-    for work in works:
-        work.sync()

@@ -9,6 +9,7 @@ from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest, Delete
 from barnabas.storage.log import Log
 from barnabas.storage.topic_config import TopicConfig
 from tests.broker.moved_clock import NOW
+from tests.broker.running import RunningNode
 from tests.broker.test_produce_and_fetch import create, fetch, produce
 
 from .conftest import Clocked
@@ -147,8 +148,8 @@ def test_many_segments_go_a_few_at_a_time(clocked: Clocked) -> None:
     assert sum("32 segments deleted" in line for line in clocked.lines) == 2
 
 
-def delete_topic(clocked: Clocked) -> None:
-    with clocked.client() as client:
+def delete_topic(node: RunningNode) -> None:
+    with node.client() as client:
         request = DeleteTopicsRequest(topics=[DeleteTopicState(name="orders")], timeout_ms=5000)
         (answer,) = client.ask(request, 6, DeleteTopicsResponse).responses
         assert answer.error_code == 0
