@@ -95,7 +95,7 @@ def wait_for_assignment(members: Sequence[Member], partitions: int, *, each: boo
         held = [partition for member in members for partition in member.assigned]
         return sorted(held) == list(range(partitions)) and (not each or all(member.assigned for member in members))
 
-    wait_until(settled, f"{partitions} partitions to be assigned: {[member.assigned for member in members]}")
+    wait_until(settled, lambda: f"{partitions} partitions to be assigned: {[member.assigned for member in members]}")
 
 
 def wait_for_values(members: Sequence[Member], wanted: Sequence[str]) -> None:

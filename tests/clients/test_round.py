@@ -146,7 +146,7 @@ def test_administration(client: Client, broker: BrokerProcess, name: str) -> Non
     admin = client.administer(broker.bootstrap)
     assert name not in admin.topics()
     admin.create_topic(name, 2, {"retention.ms": "86400000"})
-    assert name in admin.topics()
+    wait_until(lambda: name in admin.topics(), "the topic to come")
     assert admin.partitions(name) == 2
 
     producer = client.produce(broker.bootstrap)
