@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.authorized import GROUP_OPERATIONS
 from barnabas.broker.call import Call
+from barnabas.broker.later import then
 from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from barnabas.protocol.schema import Message
 
@@ -17,19 +17,11 @@ if TYPE_CHECKING:
 
 def handle(node: Node, call: Call, request: DescribeGroupsRequest) -> Message | Coroutine[Any, Any, Message]:
     answer = node.groups.handle(call, request)
-    if type(answer) is CoroutineType:
-        return _later(answer, request)
-    return _with_operations(answer, request)
+    return then(answer, _with_operations) if request.include_authorized_operations else answer
 
 
-async def _later(answer: Coroutine[Any, Any, Message], request: DescribeGroupsRequest) -> Message:
-    return _with_operations(await answer, request)
-
-
-def _with_operations(answer: Any, request: DescribeGroupsRequest) -> Message:
-    assert isinstance(answer, DescribeGroupsResponse)
-    if request.include_authorized_operations:
-        for group in answer.groups:
-            if not group.error_code:
-                group.authorized_operations = GROUP_OPERATIONS
+def _with_operations(answer: DescribeGroupsResponse) -> Message:
+    for group in answer.groups:
+        if not group.error_code:
+            group.authorized_operations = GROUP_OPERATIONS
     return answer

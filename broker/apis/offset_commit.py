@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from types import CoroutineType
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.call import Call
+from barnabas.broker.later import then
 from barnabas.coordination.groups.broker_checks import check_offset_commit, merge_offset_commit
-from barnabas.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
+from barnabas.protocol.messages.offset_commit import OffsetCommitRequest
 from barnabas.protocol.schema import Message
 
 if TYPE_CHECKING:
@@ -19,16 +20,4 @@ def handle(node: Node, call: Call, request: OffsetCommitRequest) -> Message | Co
     asked, refused = check_offset_commit(request, call.version, node.topics)
     if asked is None:
         return refused
-    answer = node.groups.handle(call, asked)
-    if type(answer) is CoroutineType:
-        return _later(refused, answer)
-    return _merged(refused, answer)
-
-
-async def _later(refused: OffsetCommitResponse, answer: Coroutine[Any, Any, Message]) -> Message:
-    return _merged(refused, await answer)
-
-
-def _merged(refused: OffsetCommitResponse, answer: Any) -> Message:
-    assert isinstance(answer, OffsetCommitResponse)
-    return merge_offset_commit(refused, answer)
+    return then(node.groups.handle(call, asked), partial(merge_offset_commit, refused))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from types import CoroutineType
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.call import Call
+from barnabas.broker.later import then
 from barnabas.coordination.groups.broker_checks import check_offset_delete, merge_offset_delete
-from barnabas.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
+from barnabas.protocol.messages.offset_delete import OffsetDeleteRequest
 from barnabas.protocol.schema import Message
 
 if TYPE_CHECKING:
@@ -17,16 +18,4 @@ if TYPE_CHECKING:
 
 def handle(node: Node, call: Call, request: OffsetDeleteRequest) -> Message | Coroutine[Any, Any, Message]:
     asked, refused = check_offset_delete(request, node.topics)
-    answer = node.groups.handle(call, asked)
-    if type(answer) is CoroutineType:
-        return _later(refused, answer)
-    return _merged(refused, answer)
-
-
-async def _later(refused: OffsetDeleteResponse, answer: Coroutine[Any, Any, Message]) -> Message:
-    return _merged(refused, await answer)
-
-
-def _merged(refused: OffsetDeleteResponse, answer: Any) -> Message:
-    assert isinstance(answer, OffsetDeleteResponse)
-    return merge_offset_delete(refused, answer)
+    return then(node.groups.handle(call, asked), partial(merge_offset_delete, refused))

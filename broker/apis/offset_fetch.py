@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Coroutine
 from dataclasses import replace
-from types import CoroutineType
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.call import Call
+from barnabas.broker.later import then
 from barnabas.coordination.groups import offset_fetch_response, requested_groups
 from barnabas.coordination.groups.broker_checks import check_offset_fetch, merge_offset_fetch
 from barnabas.protocol.messages.offset_fetch import (
@@ -35,18 +36,11 @@ def handle(node: Node, call: Call, request: OffsetFetchRequest) -> Message | Cor
         asked, refused = check_offset_fetch(group, call.version, node.topics)
         checked.append((asked, list(refused)))
     answer = node.groups.handle(call, replace(request, groups=[asked for asked, _ in checked]))
-    if type(answer) is CoroutineType:
-        return _later(node, call, checked, answer)
-    return _merged(node, call, checked, answer)
+    return then(answer, partial(_merged, node, call, checked))
 
 
-async def _later(node: Node, call: Call, checked: Checked, answer: Coroutine[Any, Any, Message]) -> Message:
-    return _merged(node, call, checked, await answer)
-
-
-def _merged(node: Node, call: Call, checked: Checked, answer: Any) -> Message:
+def _merged(node: Node, call: Call, checked: Checked, answer: OffsetFetchResponse) -> Message:
     """In the order in which the groups were asked for."""
-    assert isinstance(answer, OffsetFetchResponse)
     answered = {group.group_id: group for group in answer.groups}
     groups = [
         merge_offset_fetch(asked, answered[asked.group_id], refused, call.version, node.topics)
