@@ -10,6 +10,7 @@ from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+from kafka.errors import KafkaError
 
 from tests.clients.adapter import Committed, ConsumerSettings, Headers, Received, headers_of
 from tests.clients.waiting import PATIENCE_S
@@ -100,7 +101,13 @@ class Consumer:
         return {each.partition for each in self._consumer.assignment()}
 
     def poll(self, timeout_s: float) -> list[Received]:
-        found = self._consumer.poll(timeout_ms=int(timeout_s * 1000))
+        try:
+            found = self._consumer.poll(timeout_ms=int(timeout_s * 1000))
+        except KafkaError as error:
+            # While the broker is away its poll raises, and means that one should poll again.
+            if not error.retriable:
+                raise
+            return []
         return [
             Received(one.partition, one.offset, one.timestamp, one.key, one.value, headers_of(one.headers))
             for records in found.values()
