@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,19 @@ from tests.kafka.client import RawClient
 
 from .running import RunningNode
 from .twins import Twins
+
+
+@pytest.fixture(autouse=True, scope="module")
+def levels_of_loggers() -> Iterator[None]:
+    """Nodes in this process share its loggers, whose levels a client may alter: other tests get them as they were."""
+    loggers = [logging.getLogger("barnabas")]
+    loggers += [logging.getLogger(name) for name in logging.root.manager.loggerDict if name.startswith("barnabas.")]
+    before = [(logger, logger.level) for logger in loggers]
+    yield
+    for name in [name for name in logging.root.manager.loggerDict if name.startswith("barnabas")]:
+        logging.getLogger(name).setLevel(logging.NOTSET)
+    for logger, level in before:
+        logger.setLevel(level)
 
 
 @pytest.fixture

@@ -58,6 +58,9 @@ OWN_KEYS = {
     "group.initial.rebalance.delay.ms",
     "group.streams.initial.rebalance.delay.ms",
     "streams.initial.rebalance.delay.ms",
+    # Where every node leaves to the system what Kafka sets.
+    "socket.receive.buffer.bytes",
+    "socket.send.buffer.bytes",
 }
 
 
