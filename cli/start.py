@@ -10,9 +10,11 @@ import errno
 import gc
 import os
 import re
+import resource
 import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import trio
@@ -32,7 +34,7 @@ from barnabas.storage.checkpoints import MalformedFile
 from barnabas.storage.directory_errors import UnknownDirectory, UnusableDirectories
 from barnabas.storage.disk import DiskLocked
 
-__all__ = ["add_arguments", "run", "sentences", "settings_from"]
+__all__ = ["add_arguments", "allow_all_files", "run", "sentences", "settings_from"]
 
 _OF_THE_MACHINE = (errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EMFILE)
 """Errors that are no mistake of this program's."""
@@ -51,6 +53,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def allow_all_files() -> None:
+    """As many connections and segments as this user may have at all: the usual limit of 1,024 is for programs that use
+    select(), which this one does not."""
+    allowed, possible = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if allowed != possible:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (possible, possible))
+
+
 def run(arguments: argparse.Namespace) -> int:
     if arguments.listen is not None and not _ADDRESS.fullmatch(arguments.listen):
         return _fail([f"--listen {arguments.listen} is no address: write --listen HOST:PORT."], WRONG_USAGE)
@@ -67,6 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     log = EventLog(sys.stdout, as_json=config.barnabas_logging_format == "json")
     for notice in config.notices:
         log(Event(notice.text, Level.WARNING if notice.warning else Level.INFO))
+    allow_all_files()
     try:
         trio.run(_serve, config, log)
     except BaseException as error:

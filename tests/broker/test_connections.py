@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import socket
 import struct
 import subprocess
@@ -17,6 +18,7 @@ import pytest
 
 from barnabas.broker.memory import PATIENCE_MS, Memory
 from barnabas.broker.node import Node
+from barnabas.cli.start import allow_all_files
 from barnabas.protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
@@ -33,6 +35,13 @@ from .test_produce_and_fetch import TOPIC, create, fetch, produce
 
 KIBIBYTE, MEBIBYTE = 1 << 10, 1 << 20
 PATIENCE_S = 20
+
+
+@pytest.fixture(autouse=True, scope="module")
+def many_files() -> None:
+    """Clients are files of this process, too."""
+    allow_all_files()
+    assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] >= 2_500, "raise the limit of open files (ulimit -Hn)"
 
 
 def until(condition: Callable[[], bool]) -> None:

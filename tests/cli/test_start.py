@@ -198,3 +198,16 @@ def test_people_get_a_banner_and_lines_and_may_stop_reading(tmp_path: Path) -> N
     assert "WARNING num.partition is no key of a broker, and is left alone: did you mean num.partitions?" in told
     assert f"Barnabas {VERSION} is ready" in told
     assert f"data        {tmp_path / 'barnabas-data'}" in told
+
+
+def test_as_many_files_as_the_user_may_have() -> None:
+    code = (
+        "from resource import RLIMIT_NOFILE as FILES, getrlimit, setrlimit\n"
+        "possible = getrlimit(FILES)[1]\n"
+        "setrlimit(FILES, (256, possible))\n"
+        "from barnabas.cli.start import allow_all_files\n"
+        "allow_all_files()\n"
+        "print(getrlimit(FILES) == (possible, possible))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"
