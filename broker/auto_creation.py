@@ -13,11 +13,12 @@ from barnabas.protocol.messages.create_topics import CreatableTopic, CreatableTo
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
-__all__ = ["create_missing"]
+__all__ = ["INTERNAL_TOPICS", "OFFSETS_TOPIC", "create_missing"]
 
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTIONS_TOPIC = "__transaction_state"
 SHARE_STATE_TOPIC = "__share_group_state"
+INTERNAL_TOPICS = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC, SHARE_STATE_TOPIC})
 
 
 async def create_missing(node: Node, names: Sequence[str]) -> dict[str, ErrorCode]:
@@ -34,20 +35,17 @@ async def create_missing(node: Node, names: Sequence[str]) -> dict[str, ErrorCod
 
 def _creatable(node: Node, name: str) -> CreatableTopic:
     config = node.config
-    match name:
-        case "__consumer_offsets":
-            partitions, segment_bytes = config.offsets_topic_num_partitions, config.offsets_topic_segment_bytes
-            replicas = _fitted(node, "offsets.topic.replication.factor")
-            compression = "producer"
-        case "__transaction_state":
-            partitions, segment_bytes = (
-                config.transaction_state_log_num_partitions,
-                config.transaction_state_log_segment_bytes,
-            )
-            replicas = _fitted(node, "transaction.state.log.replication.factor")
-            compression = "uncompressed"
-        case _:
-            return CreatableTopic(name=name, num_partitions=-1, replication_factor=-1)
+    if name == OFFSETS_TOPIC:
+        partitions, segment_bytes = config.offsets_topic_num_partitions, config.offsets_topic_segment_bytes
+        replicas = _fitted(node, "offsets.topic.replication.factor")
+        compression = "producer"
+    elif name == TRANSACTIONS_TOPIC:
+        partitions = config.transaction_state_log_num_partitions
+        segment_bytes = config.transaction_state_log_segment_bytes
+        replicas = _fitted(node, "transaction.state.log.replication.factor")
+        compression = "uncompressed"
+    else:
+        return CreatableTopic(name=name, num_partitions=-1, replication_factor=-1)
     configs = {"cleanup.policy": "compact", "compression.type": compression, "segment.bytes": str(segment_bytes)}
     return CreatableTopic(
         name=name,

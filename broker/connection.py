@@ -239,15 +239,19 @@ class Connection:
             self._attend()
 
     def _send(self) -> None:
-        sent = self._outgoing.flush()
-        if self.owed or not sent:
-            self._server.memory.owe(self, self._outgoing.in_memory)
-        if sent:
+        if self._flush():
             if self._events != READABLE:
                 self._attend()
                 self._go_on()
         else:
             self._attend()
+
+    def _flush(self) -> bool:
+        """Whether all is sent; what is not stays in memory, and is counted there."""
+        sent = self._outgoing.flush()
+        if self.owed or not sent:
+            self._server.memory.owe(self, self._outgoing.in_memory)
+        return sent
 
     def _warm(self) -> None:
         if not self._warming and self.is_open:
@@ -277,10 +281,7 @@ class Connection:
         try:
             if answer is not None:
                 self._outgoing.add(answer)
-            sent = self._outgoing.flush()
-            if self.owed or not sent:
-                self._server.memory.owe(self, self._outgoing.in_memory)
-            if sent:
+            if self._flush():
                 self._go_on()
             self._attend()
         except OSError as error:

@@ -19,6 +19,7 @@ from typing import Any
 import trio
 
 from barnabas.broker.apis.api_versions import spoken_versions
+from barnabas.broker.auto_creation import INTERNAL_TOPICS
 from barnabas.broker.call import Call
 from barnabas.broker.clock import Clock
 from barnabas.broker.cold_reads import ColdReads
@@ -77,11 +78,7 @@ from barnabas.storage.formatting import Node as Identity
 from barnabas.storage.opening import open_log_directories
 from barnabas.storage.topic_config import TopicConfig
 
-__all__ = ["INTERNAL_TOPICS", "Node", "NodeFailed"]
-
-INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
-
-_HEARTBEAT_VERSION = 2
+__all__ = ["Node", "NodeFailed"]
 
 
 class NodeFailed(Exception):  # noqa: N818 - a state of the node

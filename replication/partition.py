@@ -174,15 +174,6 @@ class Partition:
         self.high_watermark.advance(self.log.start_offset)
         self.last_stable.advance(self._last_stable_offset())
 
-    def require_sync(self, needs_sync: Callable[[Partition], None] | None) -> None:
-        """From now on a record counts only when it is on the disk, or not only then."""
-        if (needs_sync is None) == (self._needs_sync is None):
-            return
-        before, self._needs_sync = self.safe, needs_sync
-        self.safe = self.log_end if needs_sync is None else Watermark(self.log.synced_offset)
-        self._advance()
-        before.advance(self.log_end.offset)
-
     def replace_log(self, log: Log) -> None:
         """By its copy in another directory, which has everything. What is being synced of the old log says nothing of
         the new one."""

@@ -23,9 +23,6 @@ __all__ = ["SUFFIXES", "CorruptSegment", "IndexRows", "Place", "Segment", "file_
 
 SUFFIXES = (".log", ".index", ".timeindex", ".txnindex")
 
-SCAN_BYTES = 16 * 1024
-"""What is read at once while looking for a batch between two rows of the index."""
-
 
 def file_name(offset: int, suffix: str) -> str:
     return f"{offset:020d}{suffix}"

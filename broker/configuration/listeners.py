@@ -42,10 +42,6 @@ class SecurityProtocol(StrEnum):
     def uses_sasl(self) -> bool:
         return self in (SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL)
 
-    @property
-    def uses_tls(self) -> bool:
-        return self in (SecurityProtocol.SSL, SecurityProtocol.SASL_SSL)
-
 
 class Endpoint(NamedTuple):
     """`host` is None where the node listens on every address."""

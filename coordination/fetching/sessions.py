@@ -104,10 +104,6 @@ class Exchange(NamedTuple):
     by_id: bool = False
     of_follower: bool = False
 
-    @property
-    def is_incremental(self) -> bool:
-        return self.session is not None
-
 
 class FetchSessions:
     """As many as fit. Where there is no room, who asks for a session gets none and names all partitions every time."""

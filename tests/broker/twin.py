@@ -23,7 +23,6 @@ from .running import RunningNode
 M = TypeVar("M", bound=Message)
 
 PATIENCE_S = 5.0
-PAUSE_S = 0.01
 
 WORDS = {"error_message", "documentation"}
 OF_THE_MACHINE = {
@@ -108,7 +107,6 @@ class AdminTwin:
             found = normal(theirs, self.kafka)
             if found == expected or time.monotonic() > deadline:
                 break
-            time.sleep(PAUSE_S)
         assert expected == found, f"{request} v{version}:\nours  {ours}\nKafka {theirs}\n" + differences(
             expected, found
         )
