@@ -1,4 +1,4 @@
-"""The vocabulary of the message files: how a dataclass says what Kafka's bytes for it are.
+"""The vocabulary of the message files: how a class says what Kafka's bytes for it are.
 
     @message(key=1, versions="4-18", flexible="12+")
     class FetchRequest(Message):
@@ -8,7 +8,7 @@
 The annotation names the wire type; `field` says in which versions it travels and what it is where it does not.
 Messages are version-neutral: one class serves every version, and codec.py compiles an encoder and a decoder for
 each version on first use. Annotations are read as text (the message files postpone their evaluation), so that
-declaring a message costs nothing but its dataclass.
+declaring a message costs little more than its class.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from __future__ import annotations
 import sys
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterable
-from dataclasses import dataclass
-from dataclasses import field as dataclass_field
 from inspect import get_annotations
-from operator import attrgetter
 from re import fullmatch
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias, TypeVar, dataclass_transform
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias, TypeVar, cast, dataclass_transform
+
+import msgspec
 
 __all__ = [
     "Data",
@@ -239,19 +238,13 @@ class UnknownTag(NamedTuple):
     data: bytes
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Struct:
+# Messages hold no cycles: the garbage collector need not look at them.
+class Struct(msgspec.Struct, kw_only=True, gc=False):
     """A part of a message. Subclasses are made by `struct`, `message` or `data`."""
 
-    unknown_tags: tuple[UnknownTag, ...] = dataclass_field(default=(), kw_only=True)
+    unknown_tags: tuple[UnknownTag, ...] = ()
 
     __fields__: ClassVar[tuple[Field, ...]] = ()
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        values = attrgetter("unknown_tags", *(field.name for field in self.__fields__))
-        return bool(values(self) == values(other))
 
     def __repr__(self) -> str:
         """The fields that are not their defaults."""
@@ -276,39 +269,38 @@ class Definition(NamedTuple):
 class Data(Struct):
     """A struct that stands for itself and has versions: a header, a record's key or value, a message."""
 
-    __slots__ = ()
-
     __definition__: ClassVar[Definition]
 
 
 class Message(Data):
     """A request or a response."""
 
-    __slots__ = ()
-
 
 S = TypeVar("S", bound=Struct)
 D = TypeVar("D", bound=Data)
 
 
-def _declare(cls: type[S]) -> type[S]:
+def _declare(cls: type[S], **constants: object) -> type[S]:
+    """The class that was declared, once more with what its fields mean."""
+    names = cls.__struct_fields__[: -len(Struct.__struct_fields__)]
+    annotations = get_annotations(cls)
     fields = []
-    for name, annotation in get_annotations(cls).items():
-        declared: Declaration = cls.__dict__[name]
-        spec = _field(name, WireType.parse(annotation), declared)
+    attributes = []
+    for name, declared in zip(names, cls.__struct_defaults__, strict=False):
+        spec = _field(name, WireType.parse(annotations[name]), declared)
         fields.append(spec)
         if not spec.fresh_default:
-            attribute = dataclass_field(default=spec.default)
+            attribute = msgspec.field(default=spec.default)
         elif spec.type.is_array:
-            attribute = dataclass_field(default_factory=list)
+            attribute = msgspec.field(default_factory=list)
         else:
-            attribute = dataclass_field(default_factory=_struct_factory(cls.__module__, spec.type.name))
-        setattr(cls, name, attribute)
-    # A docstring of its own keeps dataclass from composing one out of the signature, which is most of its cost.
-    cls.__doc__ = cls.__doc__ or cls.__name__
-    made: type[S] = dataclass(slots=True, eq=False, repr=False)(cls)
-    made.__fields__ = tuple(fields)
-    return made
+            attribute = msgspec.field(default_factory=_struct_factory(cls.__module__, spec.type.name))
+        attributes.append((name, Any, attribute))
+    constants |= {"__doc__": cls.__doc__, "__fields__": tuple(fields)}
+    made = msgspec.defstruct(
+        cls.__name__, attributes, bases=cls.__bases__, module=cls.__module__, namespace=constants, gc=False
+    )
+    return cast("type[S]", made)
 
 
 def _field(name: str, wire_type: WireType, declared: Declaration) -> Field:
@@ -352,9 +344,7 @@ def struct(cls: type[S]) -> type[S]:
 
 @dataclass_transform(eq_default=True)
 def _versioned(cls: type[D], key: int, versions: str, flexible: str) -> type[D]:
-    made = _declare(cls)
-    made.__definition__ = Definition(key, Versions.parse(versions), Versions.parse(flexible))
-    return made
+    return _declare(cls, __definition__=Definition(key, Versions.parse(versions), Versions.parse(flexible)))
 
 
 @dataclass_transform(eq_default=True)

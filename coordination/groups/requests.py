@@ -8,8 +8,9 @@ kept, and `merge_answers` puts the answers together.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from barnabas.coordination.groups.administration import (
     decide_delete_groups,

@@ -15,7 +15,7 @@ from barnabas.protocol.control import ControlRecordType, control_record_type
 from barnabas.protocol.record import read_records
 from barnabas.protocol.records import cluster_metadata as r
 from barnabas.protocol.records.control import KRaftVersionRecord, LeaderChangeMessage, VotersRecord
-from barnabas.protocol.schema import Uuid
+from barnabas.protocol.schema import Data, Uuid
 from barnabas.storage.checkpoints import MalformedFile
 from barnabas.storage.memory_disk import MemoryDisk
 
@@ -36,7 +36,7 @@ def quorum_state(disk: MemoryDisk) -> object:
 
 def control_records(journal: Journal, epoch: int) -> list[object]:
     found: list[object] = []
-    classes = {
+    classes: dict[ControlRecordType, type[Data]] = {
         ControlRecordType.LEADER_CHANGE: LeaderChangeMessage,
         ControlRecordType.KRAFT_VERSION: KRaftVersionRecord,
         ControlRecordType.KRAFT_VOTERS: VotersRecord,

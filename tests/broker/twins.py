@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields
 from typing import Any, TypeVar
 
 from barnabas.protocol.batches import iterate_batches
@@ -75,7 +74,7 @@ class Side:
         """An answer as plain values, without what may differ."""
         if isinstance(value, Struct | Message):
             named = type(value).__name__
-            return {one.name: self.told(getattr(value, one.name), f"{named}.{one.name}") for one in fields(value)}
+            return {one: self.told(getattr(value, one), f"{named}.{one}") for one in value.__struct_fields__}
         if isinstance(value, list):
             items = [self.told(each, place) for each in value]
             return sorted(items, key=repr) if place in UNORDERED else items
