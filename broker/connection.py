@@ -158,11 +158,23 @@ class Connection:
             else:
                 # It sends more while it is not being read: it is not looked at again before it is.
                 self._attend()
-        except OSError as error:
+        except Exception as error:  # noqa: BLE001 - it ends this connection alone
+            self._break(error)
+
+    def _break(self, error: Exception) -> None:
+        if isinstance(error, OSError):
             self.close(f"{error.strerror or error}")
-        except Exception as error:  # noqa: BLE001 - our fault, and it ends this connection alone
+        else:
             self._server.report_exception(f"the connection from {self.peer_name} failed", error)
             self.close("the broker failed; its log says why")
+
+    def _answer(self) -> None:
+        """Send what requests of this round have brought about."""
+        try:
+            if self.is_open and self._outgoing:
+                self._send()
+        except Exception as error:  # noqa: BLE001 - as in `_ready`
+            self._break(error)
 
     @property
     def is_idle(self) -> bool:
@@ -195,6 +207,11 @@ class Connection:
         frames = self._frames
         frames.receive(data)
         self._serve()
+        if self._outgoing and self.is_open:
+            if self._outgoing.size > COUNTED_BYTES:
+                self._send()
+            else:
+                self._poller.put_off(self._answer)
         if (frames.held > COUNTED_BYTES or self.held) and self.is_open:
             self._account()
 
@@ -233,9 +250,7 @@ class Connection:
             self._server.note_refusal_of(self, str(error))
             self.close(str(error))
             return
-        if outgoing:
-            self._send()
-        elif self.muted or self.paused:
+        if not outgoing and (self.muted or self.paused):
             self._attend()
 
     def _send(self) -> None:
@@ -312,6 +327,8 @@ class Connection:
         """Requests may be here already that came with the last one."""
         if not self._blocked:
             self._serve()
+            if self._outgoing and self.is_open:
+                self._send()
 
     def close(self, reason: str) -> None:
         if self.is_open:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from barnabas.broker.cold_reads import is_cached, read_cached
 from barnabas.protocol.codec import Chunk
@@ -41,8 +41,13 @@ class Outgoing:
         """Bytes."""
         return sum(len(chunk) for chunk in self._chunks if not isinstance(chunk, FileSlice))
 
-    def add(self, chunks: Iterable[Chunk]) -> None:
+    def add(self, chunks: Sequence[Chunk]) -> None:
         """Neighbours in memory become one."""
+        try:
+            self._add_joined(b"".join(chunks))  # type: ignore[arg-type] # it raises where that is not so
+            return
+        except TypeError:
+            pass  # a part of a file is among them
         run: list[bytes | bytearray | memoryview] = []
         for chunk in chunks:
             if not isinstance(chunk, FileSlice):
@@ -60,9 +65,11 @@ class Outgoing:
 
     def _add_run(self, run: list[bytes | bytearray | memoryview]) -> None:
         if run:
-            joined = b"".join(run)
-            self._chunks.append(joined)
-            self.size += len(joined)
+            self._add_joined(b"".join(run))
+
+    def _add_joined(self, data: bytes) -> None:
+        self._chunks.append(data)
+        self.size += len(data)
 
     def flush(self) -> bool:
         """Whether all is sent. OSError if the connection is broken."""

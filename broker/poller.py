@@ -22,6 +22,9 @@ NOTHING = 0
 _AT_ONCE = 256
 """Sockets that are served before other tasks get their turn."""
 
+_TOGETHER = 32
+"""What is put off waits for so many others at most."""
+
 Handler = Callable[[int], None]
 
 
@@ -29,6 +32,7 @@ class Poller:
     def __init__(self) -> None:
         self._epoll = select.epoll()
         self._handlers: dict[int, Handler] = {}
+        self._put_off: list[Callable[[], None]] = []
 
     def watch(self, descriptor: int, events: int, handler: Handler) -> None:
         self._handlers[descriptor] = handler
@@ -42,9 +46,16 @@ class Poller:
         if self._handlers.pop(descriptor, None) is not None:
             self._epoll.unregister(descriptor)
 
+    def put_off(self, action: Callable[[], None]) -> None:
+        """A handler wants this done when the next few sockets have been served, too.
+
+        An answer that is sent wakes its client, which is most of what sending costs. If several are sent one right
+        after the other, a client that waits for all of them is woken by the first and finds the others there."""
+        self._put_off.append(action)
+
     async def run(self) -> None:
         """Until cancelled. A handler that raises ends it: handlers keep what goes wrong to themselves."""
-        epoll, handlers = self._epoll, self._handlers
+        epoll, handlers, put_off = self._epoll, self._handlers, self._put_off
         number = epoll.fileno()
         while True:
             await trio.lowlevel.wait_readable(number)
@@ -53,6 +64,15 @@ class Poller:
                 handler = handlers.get(descriptor)
                 if handler is not None:
                     handler(events)
+                if len(put_off) >= _TOGETHER:
+                    self._catch_up()
+            if put_off:
+                self._catch_up()
+
+    def _catch_up(self) -> None:
+        for action in self._put_off:
+            action()
+        self._put_off.clear()
 
     def close(self) -> None:
         self._epoll.close()

@@ -10,7 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from barnabas.protocol.batches import NO_PRODUCER_ID, NO_TIMESTAMP, Batch, TimestampType, batch_at
+from barnabas.protocol.batches import (
+    LOG_OVERHEAD_BYTES,
+    NO_PRODUCER_ID,
+    NO_TIMESTAMP,
+    Attributes,
+    Batch,
+    TimestampType,
+    batch_at,
+)
 from barnabas.protocol.compression import Compression
 from barnabas.protocol.errors import ErrorCode, KafkaError, MalformedFrame
 from barnabas.protocol.record import Record
@@ -59,7 +67,7 @@ def produced_batch(records: Bytes, version: int) -> Batch:
             raise _invalid(f"the record batch has magic {batch.magic}, and only 2 is taken")
         if version < FIRST_VERSION_WITH_ZSTD and _compression(batch) is Compression.ZSTD:
             raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"Produce v{version} does not carry zstd, v7 does")
-        if batch_at(records, batch.end) is not None:
+        if len(records) > batch.end and batch_at(records, batch.end) is not None:
             raise _invalid("the request carries more than one record batch")
     except MalformedFrame as error:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from None
@@ -70,7 +78,7 @@ def check_batch(batch: Batch, max_batch_bytes: int) -> None:
     """Refuse what the header of a producer's batch, or its checksum, shows to be wrong."""
     if batch.base_offset != 0:
         raise _invalid(f"the record batch has base offset {batch.base_offset} instead of 0")
-    if batch.size > max_batch_bytes:
+    if LOG_OVERHEAD_BYTES + batch.length > max_batch_bytes:
         raise KafkaError(
             ErrorCode.MESSAGE_TOO_LARGE,
             f"the record batch has {batch.size} bytes, {max_batch_bytes} are allowed",
@@ -88,7 +96,7 @@ def check_batch(batch: Batch, max_batch_bytes: int) -> None:
         raise _invalid(
             f"the record batch has {batch.record_count} records, but last offset delta {batch.last_offset_delta}"
         )
-    if batch.control:
+    if batch.attributes & Attributes.CONTROL:
         raise _invalid("only brokers write control batches")
     if batch.producer_id > NO_PRODUCER_ID and batch.base_sequence < 0:
         raise _invalid(f"producer {batch.producer_id} sent the sequence number {batch.base_sequence}")
@@ -103,7 +111,8 @@ def check_batch_timestamps(
     the first one.
     """
     if timestamp_type is TimestampType.CREATE_TIME:
-        for timestamp in (batch.base_timestamp, batch.max_timestamp):
+        first, highest = batch.base_timestamp, batch.max_timestamp
+        for timestamp in (first,) if first == highest else (first, highest):
             if _out_of_range(timestamp, now_ms, before_max_ms, after_max_ms):
                 raise KafkaError(ErrorCode.INVALID_TIMESTAMP, _out_of_range_message(timestamp, now_ms))
     elif batch.timestamp_type is TimestampType.LOG_APPEND_TIME:

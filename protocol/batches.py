@@ -75,6 +75,10 @@ class Attributes:
     KNOWN = 0x7F
 
 
+_COMPRESSIONS = tuple(Compression)
+"""By their numbers: to ask the enum itself takes as long as to read the header."""
+
+
 class TimestampType(IntEnum):
     """Who sets the timestamps of records. Messages of magic 0 have none."""
 
@@ -175,13 +179,15 @@ class Batch:
     def compression(self) -> Compression:
         number = self.attributes & Attributes.COMPRESSION
         try:
-            return Compression(number)
-        except ValueError:
+            return _COMPRESSIONS[number]
+        except IndexError:
             raise MalformedFrame(f"a record batch has the unknown compression {number}") from None
 
     @property
     def timestamp_type(self) -> TimestampType:
-        return TimestampType((self.attributes & Attributes.LOG_APPEND_TIME) >> 3)
+        if self.attributes & Attributes.LOG_APPEND_TIME:
+            return TimestampType.LOG_APPEND_TIME
+        return TimestampType.CREATE_TIME
 
     @property
     def transactional(self) -> bool:
@@ -215,7 +221,7 @@ class Batch:
             raise MalformedFrame(f"a record batch has crc {self.crc:#010x}, its bytes have {computed:#010x}")
 
     def _bytes_from(self, start: int) -> memoryview:
-        end = self.end
+        end = self.position + LOG_OVERHEAD_BYTES + self.length
         if end > len(self.buffer):
             raise MalformedFrame(f"a record batch of {self.size} bytes ends early")
         return memoryview(self.buffer)[self.position + start : end]

@@ -17,12 +17,14 @@ from barnabas.protocol.reading import compile_decoder
 from barnabas.protocol.schema import Data, Unread
 from barnabas.protocol.writing import compile_encoder
 
-__all__ = ["Chunk", "UnencodableMessage", "decode", "decode_from", "encode", "encode_to"]
+__all__ = ["Chunk", "UnencodableMessage", "decode", "decode_from", "decoder_of", "encode", "encode_to"]
 
 D = TypeVar("D", bound=Data)
 Chunk = bytes | bytearray | memoryview | Unread
 
-_decoders: dict[tuple[type[Data], int], Callable[[Any, int, int], tuple[Any, int]]] = {}
+Decoder = Callable[[Any, int, int], tuple[Any, int]]
+
+_decoders: dict[tuple[type[Data], int], Decoder] = {}
 _encoders: dict[tuple[type[Data], int], Callable[[Any, Callable[[Chunk], None]], None]] = {}
 
 
@@ -44,19 +46,19 @@ def decode_from(cls: type[D], version: int, data: bytes | bytearray | memoryview
     Its records, if it has any, are memoryviews of `data` (of a copy, where that is a memoryview itself), and can be
     written to only if `data` can; everything else is copied out of it.
     """
+    if type(data) is memoryview:
+        data = bytes(data)
+    found: tuple[D, int] = decoder_of(cls, version)(data, position, len(data))
+    return found
+
+
+def decoder_of(cls: type[Data], version: int) -> Decoder:
+    """The function behind `decode_from`, for who asks often: of (bytes, position, end)."""
     decoder = _decoders.get((cls, version))
     if decoder is None:
         _check_version(cls, version)
         decoder = _decoders[cls, version] = compile_decoder(cls, version)
-    if type(data) is memoryview:
-        data = bytes(data)
-    try:
-        message, end = decoder(data, position, len(data))
-    except (struct.error, IndexError):
-        raise MalformedFrame(f"{cls.__name__} v{version} ends early, after {len(data)} bytes") from None
-    except MalformedFrame as error:
-        raise MalformedFrame(f"{cls.__name__} v{version}: {error}") from None
-    return message, end
+    return decoder
 
 
 def encode(message: Data, version: int) -> bytes:

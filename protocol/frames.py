@@ -8,11 +8,12 @@ front, so that a read which brought exactly one frame is handed on without a cop
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from struct import Struct, error
 
+import msgspec
+
 from barnabas.protocol.apis import API_VERSIONS, APIS, Api
-from barnabas.protocol.codec import Chunk, decode_from, encode_to
+from barnabas.protocol.codec import Chunk, Decoder, decode_from, decoder_of, encode_to
 from barnabas.protocol.errors import ErrorCode, KafkaError, MalformedFrame
 from barnabas.protocol.messages.header import RequestHeader, ResponseHeader
 from barnabas.protocol.schema import Message
@@ -32,6 +33,11 @@ Frame = bytes | bytearray
 
 _SIZE = Struct(">i")
 _REQUEST_START = Struct(">hhi")
+_RESPONSE_HEADERS = (Struct(">ii"), Struct(">iix"))
+"""Behind the size: the correlation id, and from version 1 on the number of tagged fields, of which there are none."""
+
+_decoders: dict[tuple[int, int], tuple[Decoder, Decoder]] = {}
+"""Of the header and the message, by API and version."""
 
 
 class FrameReader:
@@ -90,8 +96,7 @@ class FrameReader:
             self._position = 0
 
 
-@dataclass(slots=True)
-class Request:
+class Request(msgspec.Struct, gc=False):
     """A request as it came in. Where `message` has records, they are memoryviews of its frame, which can be written to
     only if the frame arrived in pieces: who stamps a batch writes the stamp beside it (storage/log.py) or copies."""
 
@@ -126,21 +131,35 @@ def decode_request(frame: Frame, apis: Mapping[int, Api] = APIS) -> Request:
     api = apis.get(api_key)
     if api is None or not api.supports(version):
         raise UnsupportedRequest(api_key, version, correlation_id)
-    header, position = decode_from(RequestHeader, api.request_header_version(version), frame, _SIZE.size)
-    message, _ = decode_from(api.request, version, frame, position)
+    found = _decoders.get((api_key, version))
+    if found is None:
+        found = _decoders[api_key, version] = (
+            decoder_of(RequestHeader, api.request_header_version(version)),
+            decoder_of(api.request, version),
+        )
+    decode_header, decode_message = found
+    end = len(frame)
+    header, position = decode_header(frame, _SIZE.size, end)
+    message, _ = decode_message(frame, position, end)
     return Request(api, header, message)
 
 
 def encode_response(api: Api, version: int, correlation_id: int, message: Message) -> list[Chunk]:
     """The frame that answers a request of that API and version, in chunks: their lengths are known, and what is
     not in memory has stayed where it is."""
-    header = ResponseHeader(correlation_id)
-    return _frame(header, api.response_header_version(version), message, version)
+    chunks: list[Chunk] = [b""]
+    encode_to(message, version, chunks)
+    header = _RESPONSE_HEADERS[api.response_header_version(version)]
+    chunks[0] = header.pack(sum(map(len, chunks)) + header.size - _SIZE.size, correlation_id)
+    return chunks
 
 
 def encode_request(api: Api, version: int, correlation_id: int, client_id: str | None, message: Message) -> list[Chunk]:
-    header = RequestHeader(api.key, version, correlation_id, client_id)
-    return _frame(header, api.request_header_version(version), message, version)
+    chunks: list[Chunk] = [b""]
+    encode_to(RequestHeader(api.key, version, correlation_id, client_id), api.request_header_version(version), chunks)
+    encode_to(message, version, chunks)
+    chunks[0] = _SIZE.pack(sum(map(len, chunks)))
+    return chunks
 
 
 def decode_response(api: Api, version: int, frame: Frame) -> tuple[int, Message]:
@@ -159,11 +178,3 @@ def unsupported_api_versions(correlation_id: int) -> list[Chunk]:
     spoken = ApiVersion(api_key=api.key, min_version=api.first_advertised, max_version=api.last_stable)
     message = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[spoken])
     return encode_response(api, 0, correlation_id, message)
-
-
-def _frame(header: RequestHeader | ResponseHeader, header_version: int, message: Message, version: int) -> list[Chunk]:
-    chunks: list[Chunk] = [b""]
-    encode_to(header, header_version, chunks)
-    encode_to(message, version, chunks)
-    chunks[0] = _SIZE.pack(sum(map(len, chunks)))
-    return chunks

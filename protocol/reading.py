@@ -7,9 +7,11 @@ list's length is checked at once against the bytes that are left, so that no cla
 
 from __future__ import annotations
 
+import struct
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from struct import calcsize, unpack_from
 from typing import Any, NoReturn
 
@@ -26,12 +28,26 @@ LONGEST_STRING = 0x7FFF
 def compile_decoder(cls: type[Data], version: int) -> Callable[[Any, int, int], tuple[Any, int]]:
     """A function of (bytes, position, end) that returns the message and the position behind it."""
     decoder = _Decoder(cls, version)
-    message = decoder.read_struct(cls)
-    decoder.flush()
-    decoder.code.line("if p > end: ends_early()")
-    decoder.code.line(f"return {message}, p")
+    code = decoder.code
+    with code.block("try:"):
+        message = decoder.read_struct(cls)
+        decoder.flush()
+        code.line("if p > end: ends_early()")
+        code.line(f"return {message}, p")
+    code.names |= {"refuse": partial(_refuse, f"{cls.__name__} v{version}"), "REFUSED": REFUSED}
+    with code.block("except REFUSED as error:"):
+        code.line("refuse(end, error)")
     head = "def compiled(b, p, end):\n    view = memoryview(b)" if decoder.has_records else "def compiled(b, p, end):"
-    return decoder.code.function(f"<decode {cls.__name__} v{version}>", head)
+    return code.function(f"<decode {cls.__name__} v{version}>", head)
+
+
+REFUSED = (struct.error, IndexError, MalformedFrame)
+
+
+def _refuse(what: str, end: int, error: Exception) -> NoReturn:
+    if isinstance(error, MalformedFrame):
+        raise MalformedFrame(f"{what}: {error}") from None
+    raise MalformedFrame(f"{what} ends early, after {end} bytes") from None
 
 
 def ends_early() -> NoReturn:

@@ -182,12 +182,9 @@ class SystemFile(File):
 
     def write(self, position: int, chunks: Sequence[bytes | bytearray | memoryview]) -> None:
         while len(chunks) > _MOST_CHUNKS:
-            position = self._write_some(position, chunks[:_MOST_CHUNKS])
+            self.write(position, chunks[:_MOST_CHUNKS])
+            position += sum(map(len, chunks[:_MOST_CHUNKS]))
             chunks = chunks[_MOST_CHUNKS:]
-        self._write_some(position, chunks)
-
-    def _write_some(self, position: int, chunks: Sequence[bytes | bytearray | memoryview]) -> int:
-        """As many chunks as one call may have; return the position behind them."""
         end = position + sum(map(len, chunks))
         position += os.pwritev(self._descriptor, chunks, position)
         if position < end:
@@ -195,7 +192,6 @@ class SystemFile(File):
             rest = b"".join(chunks)[position - end :]
             while rest:
                 rest = rest[os.pwrite(self._descriptor, rest, end - len(rest)) :]
-        return end
 
     def truncate(self, size: int) -> None:
         os.ftruncate(self._descriptor, size)

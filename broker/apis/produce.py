@@ -180,14 +180,15 @@ def _produce(
     try:
         if name is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
-        if not node.has_partition(name, data.index):
+        here = node.partitions.find(name, data.index)
+        if here is None and not node.has_partition(name, data.index):
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         batch = produced_batch(data.records or b"", call.version)  # type: ignore[arg-type] # it has just been read
         if acks not in (NONE, LEADER, ALL_IN_SYNC):
             raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
         if name in node.internal_topics and call.client_id != "__admin_client":
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
-        partition = node.partition(name, data.index)
+        partition = here if here is not None else node.partition(name, data.index)
         batch = prepared(batch, partition.log.config, now_ms)
         appended = partition.append((batch,), now_ms, all_in_sync=acks == ALL_IN_SYNC)
     except KafkaError as error:
