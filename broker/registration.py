@@ -1,24 +1,57 @@
-"""What this node tells the controller of itself when it starts."""
+"""What this node tells the controller of itself when it starts, and the epoch that it is given as a broker."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from barnabas.broker.controller_listener import controller_addresses
-from barnabas.coordination.controller.registration import SECURITY_PROTOCOLS
+from barnabas.broker.configuration.listeners import Endpoint
+from barnabas.broker.listener import Listener as OpenListener
+from barnabas.broker.startable import CannotStart
+from barnabas.coordination.controller.activation import activate
+from barnabas.coordination.controller.controller_registration import register_controller
+from barnabas.coordination.controller.registration import SECURITY_PROTOCOLS, register_broker
+from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages import controller_registration
 from barnabas.protocol.messages.broker_registration import BrokerRegistrationRequest, Feature, Listener
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
-__all__ = ["controller_registration_request", "registration_request"]
+__all__ = ["controller_addresses", "register"]
+
+_VERSION = 4
+"""Of BrokerRegistration: the newest."""
 
 _NUMBERS = {name: number for number, name in SECURITY_PROTOCOLS.items()}
 _ANYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - nothing is bound here
 
 
-def registration_request(node: Node) -> BrokerRegistrationRequest:
+async def register(node: Node) -> None:
+    """The first decisions of the controller in this epoch. CannotStart if it does not take the broker in."""
+    bootstrap = [] if node.image.metadata_version is not None else node.journal.bootstrap
+    await node.controller.decide(lambda controller, _now_ms: activate(controller, bootstrap))
+    request = _registration_request(node)
+    answer = await node.controller.decide(
+        lambda controller, now_ms: register_broker(
+            controller, request, _VERSION, next_offset=node.journal.end_offset, now_ms=now_ms
+        )
+    )
+    if answer.error_code:
+        code = ErrorCode(answer.error_code)
+        raise CannotStart(f"The controller does not take this broker in: {code.name}; the cluster's own log says why.")
+    node.broker_epoch = answer.broker_epoch
+    if node.controller_listeners and node.image.required_metadata_version.controller_registration:
+        ours = _controller_registration_request(node)
+        await node.controller.decide(lambda controller, _now_ms: register_controller(controller, ours))
+
+
+def controller_addresses(advertised: tuple[Endpoint, ...], listeners: list[OpenListener]) -> list[tuple[str, str, int]]:
+    """Name, host and port of what others are told of the controller, when its ports are known."""
+    bound = {listener.endpoint.listener: listener.address[1] for listener in listeners}
+    return [(each.listener, each.host or "localhost", each.port or bound[each.listener]) for each in advertised]
+
+
+def _registration_request(node: Node) -> BrokerRegistrationRequest:
     advertised = {endpoint.listener: endpoint for endpoint in node.config.advertised_listeners}
     listeners = []
     for listener in node.listeners:
@@ -48,7 +81,7 @@ def registration_request(node: Node) -> BrokerRegistrationRequest:
     )
 
 
-def controller_registration_request(node: Node) -> controller_registration.ControllerRegistrationRequest:
+def _controller_registration_request(node: Node) -> controller_registration.ControllerRegistrationRequest:
     """The same for its controller, which other nodes and tools look for."""
     protocols = {listener.endpoint.listener: listener.endpoint.protocol for listener in node.controller_listeners}
     addresses = controller_addresses(node.config.advertised_controller_listeners, node.controller_listeners)
