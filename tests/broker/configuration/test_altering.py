@@ -1,45 +1,40 @@
-"""What is written where configurations are altered, and what is left alone of what was stored."""
+"""What is written where configurations are altered by a node's own rules, and what is left alone of what was stored."""
 
 from __future__ import annotations
 
 import pytest
 
-from barnabas.broker.configuration.altering import (
-    Change,
-    Operation,
-    alter_broker,
-    alter_topic,
-    replace_broker,
-    replace_topic,
-)
 from barnabas.broker.configuration.dynamic import check_dynamic, keep_valid
 from barnabas.broker.configuration.node_config import NodeConfig
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
-SET, DELETE, APPEND, SUBTRACT = Operation
+from .altering import APPEND, BROKER, DELETE, SET, SUBTRACT, TOPIC, Change, alter, replace
+
 CONFIG = NodeConfig.load()
 
 
 def test_a_topic_writes_what_changes_and_a_broker_all_that_is_named() -> None:
     stored = {"retention.ms": "5", "segment.bytes": "2000000"}
     changes = [Change("retention.ms", SET, "5"), Change("segment.bytes", DELETE, None), Change("flush.ms", SET, "1")]
-    assert alter_topic(CONFIG, stored, changes) == {"segment.bytes": None, "flush.ms": "1"}
+    assert alter(CONFIG, TOPIC, "t", stored, changes) == {"segment.bytes": None, "flush.ms": "1"}
     stored = {"log.retention.ms": "5"}
-    assert alter_broker(CONFIG, "1", stored, [Change("log.retention.ms", SET, "5")]) == {"log.retention.ms": "5"}
-    assert alter_broker(CONFIG, "", stored, [Change("log.roll.ms", DELETE, None)]) == {"log.roll.ms": None}
+    change = [Change("log.retention.ms", SET, "5")]
+    assert alter(CONFIG, BROKER, "1", stored, change) == {"log.retention.ms": "5"}
+    assert alter(CONFIG, BROKER, "", stored, [Change("log.roll.ms", DELETE, None)]) == {"log.roll.ms": None}
 
 
 def test_what_is_not_wanted_any_more_is_removed() -> None:
     stored = {"retention.ms": "5", "flush.ms": "1"}
-    assert replace_topic(CONFIG, stored, {"flush.ms": "1"}) == {"retention.ms": None}
+    assert replace(CONFIG, TOPIC, "t", stored, {"flush.ms": "1"}) == {"retention.ms": None}
     stored = {"log.retention.ms": "5"}
-    assert replace_broker(CONFIG, "", stored, {"log.roll.ms": "7"}) == {"log.roll.ms": "7", "log.retention.ms": None}
+    wanted: dict[str, str | None] = {"log.roll.ms": "7"}
+    assert replace(CONFIG, BROKER, "1", stored, wanted) == {"log.roll.ms": "7", "log.retention.ms": None}
 
 
 def test_lists_grow_and_shrink() -> None:
-    def policy(stored: dict[str, str], operation: Operation, value: str) -> str | None:
-        records = alter_topic(CONFIG, stored, [Change("cleanup.policy", operation, value)])
-        return records.get("cleanup.policy", stored.get("cleanup.policy"))
+    def policy(stored: dict[str, str], operation: int, value: str) -> str | None:
+        written = alter(CONFIG, TOPIC, "t", stored, [Change("cleanup.policy", operation, value)])
+        return written.get("cleanup.policy", stored.get("cleanup.policy"))
 
     assert policy({}, APPEND, "compact") == "delete,compact"
     assert policy({"cleanup.policy": "compact"}, APPEND, "compact") == "compact"
@@ -56,32 +51,23 @@ def refused(code: ErrorCode, text: str, call: object, *arguments: object, **name
 
 
 def test_a_value_has_room_for_so_many_letters() -> None:
-    change = [Change("custom", SET, "x" * 32767)]
-    assert alter_broker(CONFIG, "", {}, change) == {"custom": "x" * 32767}
-    refused(ErrorCode.INVALID_CONFIG, "32767", alter_broker, CONFIG, "", {}, [Change("custom", SET, "x" * 32768)])
+    def custom(value: str) -> list[Change]:
+        return [Change("custom", SET, value)]
+
+    assert alter(CONFIG, BROKER, "", {}, custom("x" * 32767)) == {"custom": "x" * 32767}
+    refused(ErrorCode.INVALID_CONFIG, "32767", alter, CONFIG, BROKER, "", {}, custom("x" * 32768))
     # Java counts a letter outside the first plane twice.
-    refused(
-        ErrorCode.INVALID_CONFIG, "32767", alter_broker, CONFIG, "", {}, [Change("custom", SET, "\U0001f600" * 16384)]
-    )
+    refused(ErrorCode.INVALID_CONFIG, "32767", alter, CONFIG, BROKER, "", {}, custom("\U0001f600" * 16384))
 
 
 def test_min_insync_replicas_are_the_same_everywhere_with_eligible_leader_replicas() -> None:
-    change, removal = [Change("min.insync.replicas", SET, "1")], [Change("min.insync.replicas", DELETE, None)]
-    assert alter_broker(CONFIG, "1", {}, change) == {"min.insync.replicas": "1"}
+    name = "min.insync.replicas"
+    change, removal = [Change(name, SET, "1")], [Change(name, DELETE, None)]
+    assert alter(CONFIG, BROKER, "1", {}, change, eligible_leader_replicas=False) == {name: "1"}
     for resource, changes in (("1", change), ("1", removal), ("", removal)):
-        refused(
-            ErrorCode.INVALID_CONFIG,
-            "min.insync.replicas",
-            alter_broker,
-            CONFIG,
-            resource,
-            {},
-            changes,
-            eligible_leader_replicas=True,
-        )
-    assert alter_broker(CONFIG, "", {}, change, eligible_leader_replicas=True) == {"min.insync.replicas": "1"}
-    stored = {"min.insync.replicas": "1"}
-    refused(ErrorCode.INVALID_CONFIG, "removed", replace_broker, CONFIG, "", stored, {}, eligible_leader_replicas=True)
+        refused(ErrorCode.INVALID_CONFIG, name, alter, CONFIG, BROKER, resource, {}, changes)
+    assert alter(CONFIG, BROKER, "", {}, change) == {name: "1"}
+    refused(ErrorCode.INVALID_CONFIG, "has to have a value", replace, CONFIG, BROKER, "", {name: "1"}, {})
 
 
 def test_a_refusal_says_what_to_do() -> None:

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import pytest
 
-from barnabas.broker.configuration.altering import Change, alter_broker, alter_topic, replace_broker, replace_topic
 from barnabas.broker.configuration.barnabas_defaults import BARNABAS_DEFAULTS
 from barnabas.broker.configuration.describe import Described, describe_broker, describe_cluster, describe_topic
 from barnabas.broker.configuration.node_config import NodeConfig
@@ -41,10 +40,10 @@ from barnabas.protocol.messages.incremental_alter_configs import (
 from tests.kafka.broker import KafkaBroker
 from tests.kafka.client import RawClient
 
-pytestmark = [pytest.mark.java, pytest.mark.slow]
+from . import altering
+from .altering import APPEND, BROKER, DELETE, SET, SUBTRACT, TOPIC, Change
 
-TOPIC, BROKER = 2, 4
-SET, DELETE, APPEND, SUBTRACT = range(4)
+pytestmark = [pytest.mark.java, pytest.mark.slow]
 
 GIVEN = {
     "log.retention.hours": "5 ",
@@ -287,7 +286,7 @@ def test_brokers_are_altered_or_refused_alike(kafka: Running, scope: str) -> Non
     codes = set()
     for changes in BROKER_CHANGES:
         theirs = alter(kafka.client, BROKER, scope, changes)
-        ours = code_of(alter_broker, config, scope, stored, changes, eligible_leader_replicas=True)
+        ours = code_of(altering.alter, config, BROKER, scope, stored, changes)
         codes.add(ours)
         if ours != theirs[0]:
             differences.append((changes[0].name, changes[0].operation, str(changes[0].value)[:50], theirs, ours))
@@ -304,7 +303,7 @@ def test_several_changes_at_once_are_taken_or_refused_alike(kafka: Running) -> N
         changes = [change for several in chance.sample(BROKER_CHANGES, 3) for change in several]
         theirs = alter(kafka.client, BROKER, scope, changes)
         stored = CLUSTER if scope == "" else {}
-        ours = code_of(alter_broker, config, scope, stored, changes, eligible_leader_replicas=True)
+        ours = code_of(altering.alter, config, BROKER, scope, stored, changes)
         # Where several things are wrong, one of the two codes is as good as the other.
         assert (ours == 0) == (theirs[0] == 0), (scope, changes, theirs)
         accepted += ours == 0
@@ -316,7 +315,7 @@ def test_names_of_brokers_are_taken_alike(kafka: Running, scope: str) -> None:
     wanted: dict[str, str | None] = {"log.retention.ms": "5", "min.insync.replicas": "1"}
     theirs = replace(kafka.client, BROKER, scope, wanted if scope == "" else {"log.retention.ms": "5"})
     config = kafka.config.with_dynamic(CLUSTER, {})
-    ours = code_of(replace_broker, config, scope, {}, wanted if scope == "" else {"log.retention.ms": "5"})
+    ours = code_of(altering.replace, config, BROKER, scope, {}, wanted if scope == "" else {"log.retention.ms": "5"})
     assert ours == theirs
 
 
@@ -347,10 +346,12 @@ def test_topics_are_altered_or_refused_alike(kafka: Running) -> None:
     kafka.client.ask(CreateTopicsRequest(topics=[topic], timeout_ms=30_000), 7, CreateTopicsResponse)
     for changes in TOPIC_CHANGES:
         theirs = alter(kafka.client, TOPIC, "altered", changes)
-        assert code_of(alter_topic, kafka.config, {}, changes) == theirs[0], (changes[0].name, theirs)
+        assert code_of(altering.alter, kafka.config, TOPIC, "altered", {}, changes) == theirs[0], (
+            changes[0].name,
+            theirs,
+        )
     replacements: list[dict[str, str | None]] = [{"retention.ms": text} for text in ("5", "x", None)]
     replacements += [{"no": "5"}, {}]
     for wanted in replacements:
-        assert code_of(replace_topic, kafka.config, {}, wanted) == replace(kafka.client, TOPIC, "altered", wanted), (
-            wanted
-        )
+        ours = code_of(altering.replace, kafka.config, TOPIC, "altered", {}, wanted)
+        assert ours == replace(kafka.client, TOPIC, "altered", wanted), wanted
