@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from barnabas.protocol.directory_ids import is_reserved
 from barnabas.protocol.schema import Uuid
 from barnabas.storage.checkpoints import MalformedFile
 from barnabas.storage.disk import Disk
@@ -17,29 +18,16 @@ from barnabas.storage.java_properties import format_properties, parse_properties
 from barnabas.storage.java_text import parse_integer, trim
 
 __all__ = [
-    "DIRECTORY_LOST",
-    "DIRECTORY_MIGRATING",
-    "DIRECTORY_UNASSIGNED",
     "META_PROPERTIES",
     "MetaProperties",
     "check_directories",
     "draw_cluster_id",
     "draw_directory_id",
-    "is_reserved_directory_id",
     "read_meta_properties",
     "write_meta_properties",
 ]
 
 META_PROPERTIES = "meta.properties"
-
-DIRECTORY_MIGRATING = Uuid(bytes(16))
-"""A replica is in some directory that was chosen before directories had ids."""
-DIRECTORY_UNASSIGNED = Uuid((1).to_bytes(16, "big"))
-"""A replica has no directory yet."""
-DIRECTORY_LOST = Uuid((2).to_bytes(16, "big"))
-"""A replica is in a directory that is offline."""
-
-_FIRST_UNRESERVED = 100
 _REMEDY = "restore the file from a copy; only if the directory holds no data that matters, empty it to start afresh"
 
 
@@ -56,21 +44,16 @@ class MetaProperties:
     def fresh(cls, cluster_id: str, node_id: int, directory_id: Uuid) -> MetaProperties:
         """For a directory that was empty; `draw_directory_id` gives the id."""
         assert cluster_id and 0 <= node_id < 2**31, (cluster_id, node_id)
-        if is_reserved_directory_id(directory_id):
+        if is_reserved(directory_id):
             raise ValueError(f"the directory id {directory_id} is reserved")
         return cls(1, cluster_id, node_id, directory_id)
-
-
-def is_reserved_directory_id(directory_id: Uuid) -> bool:
-    """The first hundred; compared as Java does it, where the lower half is a signed number."""
-    return directory_id[:8] == bytes(8) and int.from_bytes(directory_id[8:], "big", signed=True) < _FIRST_UNRESERVED
 
 
 def draw_directory_id(random_ids: Iterator[bytes], taken: Collection[Uuid] = ()) -> Uuid:
     """The first of the random 16 bytes that may name a directory, as Kafka draws: not reserved, not another's, and not
     beginning with a dash, which its tools would take for an option."""
     for drawn in map(Uuid, random_ids):
-        if not (is_reserved_directory_id(drawn) or str(drawn).startswith("-") or drawn in taken):
+        if not (is_reserved(drawn) or str(drawn).startswith("-") or drawn in taken):
             return drawn
     raise ValueError("there is no random id left to name a directory")
 
@@ -123,7 +106,7 @@ def check_directories(
         if meta.directory_id is None:
             continue
         owner = owners.setdefault(meta.directory_id, directory)
-        if is_reserved_directory_id(meta.directory_id):
+        if is_reserved(meta.directory_id):
             problems.append(
                 f"{path} says directory.id={meta.directory_id}, which is reserved: remove that line, "
                 "and the directory is given another id at the next start."

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from barnabas.coordination.cluster.directories import MIGRATING, UNASSIGNED, is_online, java_order
+from barnabas.coordination.cluster.directories import is_online, java_order
 from barnabas.coordination.cluster.features import VersionRange
 from barnabas.coordination.cluster.metadata_version import MetadataVersion
 from barnabas.coordination.cluster.records import MetadataRecord, UnreplayableRecord
+from barnabas.protocol.directory_ids import MIGRATING, UNASSIGNED
 from barnabas.protocol.records.cluster_metadata import (
     BrokerEndpoint,
     BrokerFeature,

@@ -1,26 +1,13 @@
-"""The ids of log directories, of which a hundred are reserved to say something else."""
+"""The log directories of brokers, as the metadata knows them: which replicas they can serve, and in what order."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from barnabas.protocol.directory_ids import LOST, MIGRATING, UNASSIGNED
 from barnabas.protocol.schema import Uuid
 
-__all__ = ["LOST", "MIGRATING", "UNASSIGNED", "is_online", "java_order", "reserved"]
-
-MIGRATING = Uuid.ZERO
-"""Nothing is known: the replica is older than the knowledge of directories."""
-UNASSIGNED = Uuid((1).to_bytes(16, "big"))
-"""The broker is free to choose."""
-LOST = Uuid((2).to_bytes(16, "big"))
-
-_RESERVED = 100
-
-
-def reserved(directory: Uuid) -> bool:
-    # Java's longs have a sign, so that the lower half of a reserved id may also be "negative".
-    low = int.from_bytes(directory[8:], "big", signed=True)
-    return not any(directory[:8]) and low < _RESERVED
+__all__ = ["is_online", "java_order"]
 
 
 def is_online(directory: Uuid, online: Sequence[Uuid]) -> bool:

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from barnabas.coordination.cluster.directories import MIGRATING
 from barnabas.coordination.cluster.metadata_version import MetadataVersion
 from barnabas.coordination.cluster.records import MetadataRecord, UnreplayableRecord
+from barnabas.protocol.directory_ids import MIGRATING
 from barnabas.protocol.records.cluster_metadata import PartitionChangeRecord, PartitionRecord
 from barnabas.protocol.schema import Uuid
 

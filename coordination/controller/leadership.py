@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from barnabas.coordination.cluster.broker import FENCE, UNFENCE, BrokerRegistration
-from barnabas.coordination.cluster.directories import UNASSIGNED
 from barnabas.coordination.cluster.partition import NO_LEADER, Partition
 from barnabas.coordination.cluster.records import MetadataRecord
 from barnabas.coordination.cluster.topics import Topic
 from barnabas.coordination.controller.partition_change import Election, PartitionChanger
 from barnabas.coordination.controller.state import Controller
+from barnabas.protocol.directory_ids import UNASSIGNED
 from barnabas.protocol.records.cluster_metadata import BrokerRegistrationChangeRecord, UnregisterBrokerRecord
 from barnabas.protocol.schema import Uuid
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from barnabas.coordination.cluster.broker import BrokerRegistration
-from barnabas.coordination.cluster.directories import reserved
 from barnabas.coordination.cluster.features import KRAFT_VERSION, VersionRange
 from barnabas.coordination.cluster.metadata_version import METADATA_VERSION
 from barnabas.coordination.cluster.records import MetadataRecord
 from barnabas.coordination.controller.leadership import broker_gone
 from barnabas.coordination.controller.state import Controller
 from barnabas.coordination.outcome import Outcome
+from barnabas.protocol.directory_ids import is_reserved
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.broker_registration import (
     BrokerRegistrationRequest,
@@ -92,7 +92,7 @@ def _check_identity(
 
 def _check_directories(controller: Controller, request: BrokerRegistrationRequest) -> None:
     directories = request.log_dirs
-    if not directories or any(map(reserved, directories)) or len(set(directories)) != len(directories):
+    if not directories or any(map(is_reserved, directories)) or len(set(directories)) != len(directories):
         raise KafkaError(ErrorCode.INVALID_REGISTRATION, "a broker has log directories, each with an id of its own")
     for other in controller.image.brokers.values():
         if other.id != request.broker_id and not set(other.directories).isdisjoint(directories):

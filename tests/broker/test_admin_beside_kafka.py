@@ -62,10 +62,10 @@ from barnabas.protocol.messages.offset_for_leader_epoch import (
 from barnabas.protocol.messages.unregister_broker import UnregisterBrokerRequest
 from barnabas.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from barnabas.protocol.schema import Uuid
-from tests.kafka.broker import KafkaBroker
+from tests.kafka.broker import SMALL, KafkaBroker
 
 from .running import RunningNode
-from .twin import KAFKA_SETTINGS, OUR_SETTINGS, PATIENCE_S, AdminTwin, Side
+from .twins import PATIENCE_S, Side, Twins
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
@@ -76,18 +76,18 @@ NAMES = count()
 
 
 @pytest.fixture(scope="module")
-def twin(kafka_classpath: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AdminTwin]:
+def twin(kafka_classpath: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twins]:
     theirs, ours = tmp_path_factory.mktemp("kafka"), tmp_path_factory.mktemp("ours")
 
     def directories(parent: Path) -> str:
         return f"{parent / 'data'},{parent / 'other'}"
 
-    config = {**KAFKA_SETTINGS, "log.dirs": directories(theirs)}
+    alike = {"auto.create.topics.enable": "false"}
     running = RunningNode(ours)
-    settings = {**OUR_SETTINGS, "log_dirs": directories(ours)}
-    running.settings.update({name.replace("_", "."): value for name, value in settings.items()})
+    running.settings.update({**SMALL, **alike, "log.dirs": directories(ours)})
+    config = {**alike, "log.dirs": directories(theirs)}
     with KafkaBroker(kafka_classpath, theirs, config=config) as kafka, running as node:
-        asked = AdminTwin(kafka, node, theirs)
+        asked = Twins(kafka, node, theirs)
         yield asked
         asked.close()
 
@@ -106,7 +106,7 @@ def creation(name: str, partitions: int = 1, replicas: int = 1, **configs: str) 
 
 
 @pytest.fixture
-def topic(twin: AdminTwin) -> str:
+def topic(twin: Twins) -> str:
     name = fresh()
     twin.same(CreateTopicsRequest(topics=[creation(name, 3)]), 7)
     return name
@@ -115,7 +115,7 @@ def topic(twin: AdminTwin) -> str:
 # Topics
 
 
-def test_topics_are_created_and_refused(twin: AdminTwin) -> None:
+def test_topics_are_created_and_refused(twin: Twins) -> None:
     def request(version: int) -> CreateTopicsRequest:
         twice = fresh()
         assigned = CreatableTopic(
@@ -156,12 +156,12 @@ def test_topics_are_created_and_refused(twin: AdminTwin) -> None:
     twin.same_at_all(lambda _: CreateTopicsRequest(topics=[creation(fresh())], timeout_ms=-1))
 
 
-def test_a_topic_that_exists_is_not_created(twin: AdminTwin, topic: str) -> None:
+def test_a_topic_that_exists_is_not_created(twin: Twins, topic: str) -> None:
     twin.same_at_all(CreateTopicsRequest(topics=[creation(topic)]))
     twin.same_at_all(CreateTopicsRequest(topics=[creation(topic.replace("topic", "topic_")), creation(topic)]))
 
 
-def test_topics_are_deleted_by_name_and_by_id(twin: AdminTwin) -> None:
+def test_topics_are_deleted_by_name_and_by_id(twin: Twins) -> None:
     for version in range(1, 7):
         one, other, third = fresh(), fresh(), fresh()
         twin.same(CreateTopicsRequest(topics=[creation(name) for name in (one, other, third)]), 7)
@@ -191,7 +191,7 @@ def test_topics_are_deleted_by_name_and_by_id(twin: AdminTwin) -> None:
     twin.same(by_id, 6)
 
 
-def test_a_deletion_without_time_deletes_nothing(twin: AdminTwin, topic: str) -> None:
+def test_a_deletion_without_time_deletes_nothing(twin: Twins, topic: str) -> None:
     def request(version: int) -> DeleteTopicsRequest:
         if version >= 6:
             return DeleteTopicsRequest(topics=[DeleteTopicState(name=topic), DeleteTopicState(name="missing")])
@@ -201,7 +201,7 @@ def test_a_deletion_without_time_deletes_nothing(twin: AdminTwin, topic: str) ->
     twin.same_at_all(MetadataRequest(topics=[MetadataRequestTopic(name=topic)]))
 
 
-def test_partitions_are_added(twin: AdminTwin) -> None:
+def test_partitions_are_added(twin: Twins) -> None:
     for version in range(4):
         name, other = fresh(), fresh()
         twin.same(CreateTopicsRequest(topics=[creation(name, 2), creation(other)]), 7)
@@ -226,7 +226,7 @@ def test_partitions_are_added(twin: AdminTwin) -> None:
     twin.same_at_all(CreatePartitionsRequest(topics=[]))
 
 
-def test_metadata_tells_of_topics(twin: AdminTwin, topic: str) -> None:
+def test_metadata_tells_of_topics(twin: Twins, topic: str) -> None:
     def named(*names: str | None) -> list[MetadataRequestTopic]:
         return [MetadataRequestTopic(name=name) for name in names]
 
@@ -264,7 +264,7 @@ def test_metadata_tells_of_topics(twin: AdminTwin, topic: str) -> None:
         twin.same(MetadataRequest(topics=named(None)), version)
 
 
-def test_topic_partitions_come_in_pages(twin: AdminTwin) -> None:
+def test_topic_partitions_come_in_pages(twin: Twins) -> None:
     names = [f"{fresh('paged')}-{letter}" for letter in "abc"]
     twin.same(CreateTopicsRequest(topics=[creation(name, 3) for name in names]), 7)
 
@@ -315,7 +315,7 @@ def change(kind: int, name: str, *operations: tuple[str, int, str | None]) -> Al
     return AlterConfigsResource(resource_type=kind, resource_name=name, configs=configs)
 
 
-def alter(twin: AdminTwin, *resources: AlterConfigsResource) -> None:
+def alter(twin: Twins, *resources: AlterConfigsResource) -> None:
     for validate_only in (True, False):
         for version in (0, 1):
             twin.same(
@@ -333,7 +333,7 @@ def set_all(kind: int, name: str, **configs: str | None) -> legacy.AlterConfigsR
     )
 
 
-def test_configurations_are_described(twin: AdminTwin, topic: str) -> None:
+def test_configurations_are_described(twin: Twins, topic: str) -> None:
     for kind, name in ((TOPIC, topic), (BROKER, NODE), (BROKER, ""), (GROUP, "nobody"), (METRICS, "nothing")):
         twin.same_at_all(describe(kind, name), settles=True)
         twin.same(describe(kind, name, synonyms=False), 4, settles=True)
@@ -363,7 +363,7 @@ def test_configurations_are_described(twin: AdminTwin, topic: str) -> None:
     twin.same_at_all(both)
 
 
-def test_topic_configurations_are_altered(twin: AdminTwin, topic: str) -> None:
+def test_topic_configurations_are_altered(twin: Twins, topic: str) -> None:
     alter(twin, change(TOPIC, topic, ("retention.ms", SET, "1000"), ("cleanup.policy", APPEND, "compact")))
     twin.same_at_all(describe(TOPIC, topic), settles=True)
     alter(twin, change(TOPIC, topic, ("cleanup.policy", SUBTRACT, "delete"), ("retention.ms", DELETE, None)))
@@ -396,7 +396,7 @@ def test_topic_configurations_are_altered(twin: AdminTwin, topic: str) -> None:
     twin.same_at_all(describe(TOPIC, topic), settles=True)
 
 
-def test_broker_configurations_are_altered(twin: AdminTwin, topic: str) -> None:
+def test_broker_configurations_are_altered(twin: Twins, topic: str) -> None:
     alter(twin, change(BROKER, "", ("log.retention.ms", SET, "100000"), ("min.insync.replicas", SET, "1")))
     alter(twin, change(BROKER, NODE, ("log.segment.bytes", SET, "2000000"), ("log.cleaner.threads", SET, "2")))
     for kind, name in ((BROKER, ""), (BROKER, NODE), (TOPIC, topic)):
@@ -421,7 +421,7 @@ def test_broker_configurations_are_altered(twin: AdminTwin, topic: str) -> None:
     twin.same_at_all(describe(BROKER, ""), settles=True)
 
 
-def test_group_configurations_are_altered(twin: AdminTwin) -> None:
+def test_group_configurations_are_altered(twin: Twins) -> None:
     group = fresh("group")
     alter(
         twin,
@@ -464,7 +464,7 @@ def test_group_configurations_are_altered(twin: AdminTwin) -> None:
     twin.same_at_all(describe(GROUP, group, "consumer.session.timeout.ms", everything=False), settles=True)
 
 
-def test_client_metrics_are_altered(twin: AdminTwin) -> None:
+def test_client_metrics_are_altered(twin: Twins) -> None:
     name = fresh("metrics")
     alter(
         twin,
@@ -498,7 +498,7 @@ def test_client_metrics_are_altered(twin: AdminTwin) -> None:
     twin.same_at_all(describe(METRICS, name), settles=True)
 
 
-def test_loggers_are_altered_or_refused(twin: AdminTwin) -> None:
+def test_loggers_are_altered_or_refused(twin: Twins) -> None:
     alter(twin, change(LOGGER, NODE, ("root", SET, "WARN")))
     for wrong in (
         change(LOGGER, NODE, ("no.such.logger", SET, "INFO")),
@@ -513,7 +513,7 @@ def test_loggers_are_altered_or_refused(twin: AdminTwin) -> None:
     twin.same_at_all(describe(LOGGER, NODE, "root", everything=False))
 
 
-def test_resources_are_listed(twin: AdminTwin, topic: str) -> None:
+def test_resources_are_listed(twin: Twins, topic: str) -> None:
     for kinds in ([], [METRICS], [TOPIC], [GROUP], [BROKER], [LOGGER, BROKER], [3], [TOPIC, 0]):
         twin.same_at_all(ListConfigResourcesRequest(resource_types=kinds), settles=True)
 
@@ -521,7 +521,7 @@ def test_resources_are_listed(twin: AdminTwin, topic: str) -> None:
 # Records and logs
 
 
-def test_records_are_deleted(twin: AdminTwin, topic: str) -> None:
+def test_records_are_deleted(twin: Twins, topic: str) -> None:
     compacted = fresh()
     twin.same(CreateTopicsRequest(topics=[creation(compacted, cleanup_policy="compact")]), 7)
     produce(twin, topic)
@@ -549,7 +549,7 @@ def test_records_are_deleted(twin: AdminTwin, topic: str) -> None:
     twin.same_at_all(DeleteRecordsRequest(topics=[]))
 
 
-def produce(twin: AdminTwin, topic: str) -> None:
+def produce(twin: Twins, topic: str) -> None:
     """Three records into each of partitions 0 and 1, of producer 7."""
     from barnabas.protocol.batch_builder import build_batch
     from barnabas.protocol.messages.produce import (
@@ -578,7 +578,7 @@ def produce(twin: AdminTwin, topic: str) -> None:
         assert [one.error_code for one in answers] == [0, 0]
 
 
-def test_epochs_of_leaders_end_somewhere(twin: AdminTwin, topic: str) -> None:
+def test_epochs_of_leaders_end_somewhere(twin: Twins, topic: str) -> None:
     produce(twin, topic)
     request = OffsetForLeaderEpochRequest(
         replica_id=-1,
@@ -598,7 +598,7 @@ def test_epochs_of_leaders_end_somewhere(twin: AdminTwin, topic: str) -> None:
     twin.same_at_all(request)
 
 
-def test_producers_are_described(twin: AdminTwin, topic: str) -> None:
+def test_producers_are_described(twin: Twins, topic: str) -> None:
     produce(twin, topic)
     request = DescribeProducersRequest(
         topics=[
@@ -624,7 +624,7 @@ def moving(topic: str, where: str) -> Callable[[Side], AlterReplicaLogDirsReques
     return lambda side: AlterReplicaLogDirsRequest(dirs=[move(topic, side.path(where), 0, 1, 2)])
 
 
-def test_logs_move_between_directories(twin: AdminTwin, topic: str) -> None:
+def test_logs_move_between_directories(twin: Twins, topic: str) -> None:
     produce(twin, topic)
     for version in (1, 2):
         for where in ("data", "other"):
@@ -651,7 +651,7 @@ def test_logs_move_between_directories(twin: AdminTwin, topic: str) -> None:
     twin.same_at_all(log_dirs("missing"))
 
 
-def test_cordoned_directories_get_nothing_more(twin: AdminTwin, topic: str) -> None:
+def test_cordoned_directories_get_nothing_more(twin: Twins, topic: str) -> None:
     def cordoned(*names: str, every: bool = False) -> Callable[[Side], IncrementalAlterConfigsRequest]:
         def made(side: Side) -> IncrementalAlterConfigsRequest:
             value = "*" if every else ",".join(side.path(name) for name in names)
@@ -680,7 +680,7 @@ def test_cordoned_directories_get_nothing_more(twin: AdminTwin, topic: str) -> N
 # Leaders, replicas, brokers
 
 
-def test_leaders_are_elected(twin: AdminTwin, topic: str) -> None:
+def test_leaders_are_elected(twin: Twins, topic: str) -> None:
     def of(*partitions: int, name: str = topic) -> TopicPartitions:
         return TopicPartitions(topic=name, partitions=list(partitions))
 
@@ -699,7 +699,7 @@ def test_leaders_are_elected(twin: AdminTwin, topic: str) -> None:
     twin.same_at_all(ElectLeadersRequest(topic_partitions=None, timeout_ms=5_000))
 
 
-def test_replicas_are_reassigned_or_not(twin: AdminTwin, topic: str) -> None:
+def test_replicas_are_reassigned_or_not(twin: Twins, topic: str) -> None:
     def request(
         version: int, *wanted: tuple[int, list[int] | None], name: str = topic, may: bool = True
     ) -> AlterPartitionReassignmentsRequest:
@@ -739,12 +739,12 @@ def test_replicas_are_reassigned_or_not(twin: AdminTwin, topic: str) -> None:
     twin.same(ListPartitionReassignmentsRequest(topics=[], timeout_ms=0), 0)
 
 
-def test_a_broker_that_is_not_there_is_not_unregistered(twin: AdminTwin) -> None:
+def test_a_broker_that_is_not_there_is_not_unregistered(twin: Twins) -> None:
     twin.same(UnregisterBrokerRequest(broker_id=99), 0)
     twin.same(UnregisterBrokerRequest(broker_id=-1), 0)
 
 
-def test_the_cluster_is_described(twin: AdminTwin) -> None:
+def test_the_cluster_is_described(twin: Twins) -> None:
     for operations in (False, True):
         twin.same_at_all(DescribeClusterRequest(include_cluster_authorized_operations=operations))
     for version, kind in ((1, 2), (1, 3), (2, 2), (2, 0)):
@@ -752,7 +752,7 @@ def test_the_cluster_is_described(twin: AdminTwin) -> None:
     twin.same(DescribeClusterRequest(include_fenced_brokers=True), 2)
 
 
-def test_the_same_features_are_told(twin: AdminTwin) -> None:
+def test_the_same_features_are_told(twin: Twins) -> None:
     request = ApiVersionsRequest(client_software_name="raw", client_software_version="1")
     told = [
         [
@@ -766,7 +766,7 @@ def test_the_same_features_are_told(twin: AdminTwin) -> None:
     assert told[:2] == told[2:]
 
 
-def test_the_quorum_is_described(twin: AdminTwin) -> None:
+def test_the_quorum_is_described(twin: Twins) -> None:
     def request(*logs: tuple[str, list[int]]) -> DescribeQuorumRequest:
         return DescribeQuorumRequest(
             topics=[
@@ -782,7 +782,7 @@ def test_the_quorum_is_described(twin: AdminTwin) -> None:
     twin.same_at_all(request(("other", [0]), ("__cluster_metadata", [0])))
 
 
-def test_features_are_updated_or_not(twin: AdminTwin) -> None:
+def test_features_are_updated_or_not(twin: Twins) -> None:
     def request(version: int, *updates: FeatureUpdateKey, validate_only: bool = False) -> UpdateFeaturesRequest:
         return UpdateFeaturesRequest(feature_updates=list(updates), validate_only=validate_only and version > 0)
 
@@ -817,7 +817,7 @@ def quota(*operations: tuple[str, float | None], **entity: str | None) -> EntryD
     )
 
 
-def test_quotas_are_altered_and_described(twin: AdminTwin) -> None:
+def test_quotas_are_altered_and_described(twin: Twins) -> None:
     for version in (0, 1):
         user = fresh("user")
         entries = [

@@ -36,7 +36,8 @@ from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequ
 from barnabas.protocol.record import Record
 from barnabas.storage.producer_state import AppendOrigin
 
-from .twins import Side, Twins, codes
+from .told import codes
+from .twins import Side, Twins
 
 pytestmark = [pytest.mark.slow, pytest.mark.java]
 
@@ -291,7 +292,7 @@ def transaction(twins: Twins, topic: str, *, commit: bool, ends: bool = True) ->
         coordinator_epoch=0,
         timestamp=time.time_ns() // 1_000_000,
     )
-    twins.ours.do(
+    twins.node.do(
         lambda node: node.partition(topic, 0).append(
             (Batch(bytearray(marker)),), AT_MS, origin=AppendOrigin.COORDINATOR, transaction_version=1
         )

@@ -20,7 +20,8 @@ from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequ
 from barnabas.protocol.record import Record
 
 from .test_fetch_with_kafka import Ask
-from .twins import Side, Twins, codes
+from .told import codes
+from .twins import Side, Twins
 
 pytestmark = [pytest.mark.slow, pytest.mark.java]
 

@@ -167,8 +167,7 @@ def test_topics_that_go(both: Twins, version: int) -> None:
 
 def test_without_a_quota_nothing_is_counted(both: Twins) -> None:
     """The last quota takes everything with it."""
-    running = both.ours
-    with RunningNode(running.directory.parent / "another") as node:
+    with RunningNode(both.node.directory.parent / "another") as node:
         assert node.node is not None
         assert node.node.throttles is None
         entry = EntryData(entity=[EntityData(entity_type="user", entity_name=None)])

@@ -1,18 +1,13 @@
-"""Apache Kafka and Barnabas side by side: both are asked the same, and have to answer the same, field by field.
-
-What each draws at random is translated: topics have the same names and other ids, sessions other numbers, addresses
-other ports. Of words for people only is compared whether there are any.
-"""
+"""Apache Kafka and a node of ours, side by side: both are asked the same, and have to answer the same in each field."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
-from barnabas.protocol.batches import iterate_batches
-from barnabas.protocol.control import control_record_type
-from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.apis import APIS
 from barnabas.protocol.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfig,
@@ -26,32 +21,31 @@ from barnabas.protocol.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
-from barnabas.protocol.record import read_records
+from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from barnabas.protocol.schema import Message, Struct, Uuid
 from tests.kafka.broker import KafkaBroker
 from tests.kafka.client import RawClient
 
 from .running import RunningNode
+from .told import Translation, differences
 
 M = TypeVar("M", bound=Message)
 
-NOW = "a time"
-RECENT_MS = time.time_ns() // 1_000_000 - 3_600_000
-"""What is later was set by a broker's clock, or by that of the tests."""
-UNORDERED = {"ProduceResponse.responses", "TopicProduceResponse.partition_responses"} | {
-    "ListOffsetsResponse.topics",
-    "ListOffsetsTopicResponse.partitions",
-}
-"""Kafka answers these as its hash tables have them."""
+PATIENCE_S = 5.0
+LATEST = 10**6
 
 
 class Side:
-    def __init__(self, name: str, host: str, port: int) -> None:
+    """One of the two: a client of it, and what it calls things."""
+
+    def __init__(self, name: str, address: tuple[str, int], directory: Path) -> None:
         self.name = name
-        self.address = host, port
-        self.client = RawClient(host, port)
-        self.topic_ids: dict[str, Uuid] = {"nowhere": Uuid(b"n" * 16)}
-        self.producer_ids: list[int] = []
+        self.address = address
+        self.directory = directory
+        self.client = RawClient(*address)
+        self.translation = Translation(directory)
+        self.topic_ids = self.translation.topic_ids
+        self.producer_ids = self.translation.producer_ids
         self.session_id = 0
         """Of the last Fetch."""
 
@@ -70,55 +64,35 @@ class Side:
             self.reconnect()
             raise AssertionError(f"{self.name} does not answer") from None
 
-    def told(self, value: Any, place: str = "") -> Any:
-        """An answer as plain values, without what may differ."""
-        if isinstance(value, Struct | Message):
-            named = type(value).__name__
-            return {one: self.told(getattr(value, one), f"{named}.{one}") for one in value.__struct_fields__}
-        if isinstance(value, list):
-            items = [self.told(each, place) for each in value]
-            return sorted(items, key=repr) if place in UNORDERED else items
-        if isinstance(value, Uuid):
-            return next((name for name, known in self.topic_ids.items() if known == value), str(value))
-        name = place.partition(".")[2]
-        if name == "session_id":
-            return "a session" if value else 0
-        if name == "port" and place.startswith("NodeEndpoint"):
-            return "a port"
-        if name == "producer_id":
-            return self.producer_ids.index(value) if value in self.producer_ids else value
-        if name in ("error_message", "batch_index_error_message"):
-            return value is not None
-        if name == "log_append_time_ms":
-            return NOW if value > 0 else value
-        if name == "error_code":
-            return ErrorCode(value).name
-        if name == "timestamp" and value > RECENT_MS:
-            return NOW
-        if name == "records" and value is not None:
-            return self._records(value)
-        return value
+    def told(self, answer: Message | None) -> Any:
+        return None if answer is None else self.translation.told(answer)
 
-    def _records(self, data: Any) -> Any:
-        told: list[Any] = []
-        for batch in iterate_batches(data):
-            header = (batch.base_offset, batch.size, batch.partition_leader_epoch, batch.compression.name)
-            if batch.control:
-                told.append((*header, [control_record_type(each.key or b"").name for each in read_records(batch)]))
-                continue
-            late = batch.timestamp_type.name == "LOG_APPEND_TIME"
-            records = [
-                (each.offset, each.key, each.value, NOW if late else each.timestamp) for each in read_records(batch)
-            ]
-            told.append((*header, batch.timestamp_type.name, records))
-        return told
+    def topic_id(self, name: str) -> Uuid:
+        request = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
+        (topic,) = self.client.ask(request, 12, MetadataResponse).topics
+        return topic.topic_id
+
+    def path(self, name: str) -> str:
+        return str(self.directory / name)
+
+
+Request = Message | Callable[[Side], Message]
 
 
 class Twins:
-    def __init__(self, kafka: KafkaBroker, ours: RunningNode) -> None:
-        self.sides = Side("Kafka", kafka.host, kafka.port), Side("Barnabas", *ours.address)
-        self.ours = ours
+    def __init__(self, kafka: KafkaBroker, node: RunningNode, kafka_directory: Path | None = None) -> None:
+        """`kafka_directory` stands to Kafka's paths as the node's directory to the node's."""
+        self.kafka = Side("Kafka", (kafka.host, kafka.port), kafka_directory or kafka.data_directory)
+        self.ours = Side("Barnabas", node.address, node.directory)
+        self.node = node
         self.comparisons = 0
+
+    def __repr__(self) -> str:
+        return "\n".join(self.node.lines[-3:])
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        return self.kafka, self.ours
 
     def close(self) -> None:
         for side in self.sides:
@@ -138,17 +112,16 @@ class Twins:
             while not _is_led(side, name, partitions):
                 pass
 
-    def ask(self, make: Callable[[Side], Message] | Message, version: int, answer: type[M]) -> Any:
-        """The answer that both gave, or None if both ended the connection."""
-        told = []
-        for side in self.sides:
-            response = side.ask(make(side) if callable(make) else make, version, answer)
-            if isinstance(response, FetchResponse):
-                side.session_id = response.session_id
-            told.append(None if response is None else side.told(response))
-        kafka, ours = told
+    def ask(self, make: Request, version: int, answer: type[Message], *, settles: bool = False) -> Any:
+        """What both answered, or None if both ended the connection. `settles`: Kafka may need a moment to get there,
+        since its brokers learn later what its controller has decided, and both move logs while they answer."""
+        deadline = time.monotonic() + (PATIENCE_S if settles else 0)
+        while True:
+            kafka, ours = (self._told(side, make, version, answer) for side in self.sides)
+            if ours == kafka or time.monotonic() >= deadline:
+                break
         if ours != kafka:
-            asked = make(self.sides[1]) if callable(make) else make
+            asked = _made(make, self.ours)
             raise AssertionError("\n".join([f"v{version} of {asked}"[:1000], *differences(kafka, ours)]))
         self.comparisons += 1
         return ours
@@ -156,16 +129,51 @@ class Twins:
     def fetch(self, make: Callable[[Side], FetchRequest] | FetchRequest, version: int) -> Any:
         return self.ask(make, version, FetchResponse)
 
+    def same(self, make: Request, version: int, *, settles: bool = False) -> Any:
+        """As `ask`, and both do answer. What the version cannot say is left out of the request."""
 
-def differences(kafka: Any, ours: Any, place: str = "") -> Iterator[str]:
-    if isinstance(kafka, dict) and isinstance(ours, dict):
-        for name in kafka:
-            yield from differences(kafka[name], ours[name], f"{place}.{name}")
-    elif isinstance(kafka, list) and isinstance(ours, list) and len(kafka) == len(ours):
-        for number, (theirs, own) in enumerate(zip(kafka, ours, strict=True)):
-            yield from differences(theirs, own, f"{place}[{number}]")
-    elif kafka != ours:
-        yield f"{place}: Kafka {kafka!r}, Barnabas {ours!r}"
+        def fitting(side: Side) -> Message:
+            message = fitted(_made(make, side), version)
+            assert isinstance(message, Message)
+            return message
+
+        answer = APIS[_made(make, self.ours).__definition__.key].response
+        told = self.ask(fitting, version, answer, settles=settles)
+        assert told is not None, f"v{version} of {_made(make, self.ours)} is not answered"
+        return told
+
+    def same_at_all(self, make: Callable[[int], Request] | Message, *, settles: bool = False) -> None:
+        """At every version that the API is advertised with; the request may depend on it."""
+
+        def at(version: int) -> Request:
+            return make if isinstance(make, Message) else make(version)
+
+        api = APIS[_made(at(LATEST), self.ours).__definition__.key]
+        for version in range(api.first_advertised, api.last_stable + 1):
+            self.same(at(version), version, settles=settles)
+
+    def _told(self, side: Side, make: Request, version: int, answer: type[Message]) -> Any:
+        response = side.ask(_made(make, side), version, answer)
+        if isinstance(response, FetchResponse):
+            side.session_id = response.session_id
+        return side.told(response)
+
+
+def _made(make: Request, side: Side) -> Message:
+    return make if isinstance(make, Message) else make(side)
+
+
+def fitted(value: Any, version: int) -> Any:
+    """Without the fields that a version has not."""
+    if isinstance(value, list):
+        return [fitted(part, version) for part in value]
+    if not isinstance(value, Struct):
+        return value
+    made = type(value)()
+    for field in value.__fields__:
+        if version in field.versions:
+            setattr(made, field.name, fitted(getattr(value, field.name), version))
+    return made
 
 
 def _is_led(side: Side, topic: str, partitions: int) -> bool:
@@ -174,14 +182,3 @@ def _is_led(side: Side, topic: str, partitions: int) -> bool:
     request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=topic, partitions=wanted)])
     (answered,) = side.client.ask(request, 7, ListOffsetsResponse).topics
     return not any(one.error_code for one in answered.partitions)
-
-
-def codes(answer: Any) -> Sequence[str]:
-    """Of all partitions of an answer."""
-    if isinstance(answer, dict):
-        own = [answer["error_code"]] if "error_code" in answer and "partition_index" in answer else []
-        own += [answer["error_code"]] if "error_code" in answer and "index" in answer else []
-        return [*own, *(code for value in answer.values() for code in codes(value))]
-    if isinstance(answer, list):
-        return [code for each in answer for code in codes(each)]
-    return []

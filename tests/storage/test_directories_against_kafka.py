@@ -11,6 +11,7 @@ import pytest
 
 from barnabas.protocol.batch_builder import build_batch
 from barnabas.protocol.batches import iterate_batches
+from barnabas.protocol.directory_ids import UNASSIGNED
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDir,
@@ -29,7 +30,6 @@ from barnabas.storage.disk import DiskLocked, SystemDisk
 from barnabas.storage.formatting import Node
 from barnabas.storage.log_directories import LogDirectories
 from barnabas.storage.log_directory import TopicPartition
-from barnabas.storage.meta_properties import DIRECTORY_UNASSIGNED
 from barnabas.storage.replica_copies import copy_some
 from barnabas.storage.replica_moves import begin_move
 from barnabas.storage.topic_config import TopicConfig
@@ -330,9 +330,7 @@ def test_what_both_refuse(kafka: TwoDirectories) -> None:
         kafka.broker.start()
     directories = kafka.open([])
     with pytest.raises(UnusableDirectories, match=f"{one}/{twice.name} and in {two}/{twice.name}"):
-        directories.set_aside_strays(
-            lambda found, _: DIRECTORY_UNASSIGNED if found == topic_id else None, unique_names()
-        )
+        directories.set_aside_strays(lambda found, _: UNASSIGNED if found == topic_id else None, unique_names())
     shutil.rmtree(one / twice.name)
     # And while we have the directories.
     with pytest.raises(KafkaBrokerError, match="Failed to acquire lock"):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.protocol.directory_ids import LOST, UNASSIGNED
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.schema import Uuid
 from barnabas.storage.checkpoints import CLEAN_SHUTDOWN
@@ -21,7 +22,6 @@ from barnabas.storage.load_plan import LoadPlan, Piece, Progress
 from barnabas.storage.log_directories import LogDirectories
 from barnabas.storage.log_directory import LogPlace, TopicPartition
 from barnabas.storage.memory_disk import MemoryDisk
-from barnabas.storage.meta_properties import DIRECTORY_LOST, DIRECTORY_UNASSIGNED
 from barnabas.storage.topic_config import TopicConfig
 
 from .conftest import Place
@@ -40,7 +40,7 @@ def unique_names() -> Iterator[str]:
 
 
 def everywhere(_topic_id: Uuid, _partition: int) -> Uuid:
-    return DIRECTORY_UNASSIGNED
+    return UNASSIGNED
 
 
 def create(
@@ -97,7 +97,7 @@ def test_the_metadata_and_the_operator_choose_first() -> None:
     assert put_at.directory.path == B
     directories.prefer(CLICKS, A)
     assert directories.create(CLICKS, TOPIC_ID, CONFIG, NOW, is_new=True, directory_id=b).directory.path == A
-    directories.create(VIEWS, TOPIC_ID, CONFIG, NOW, is_new=True, directory_id=DIRECTORY_LOST)
+    directories.create(VIEWS, TOPIC_ID, CONFIG, NOW, is_new=True, directory_id=LOST)
     assert directories.find(VIEWS) is not None
 
 
@@ -328,7 +328,7 @@ def test_what_the_metadata_does_not_want_is_set_aside() -> None:
     again = opened(disk, A, B, lines=lines)
 
     def assigned(topic_id: Uuid, partition: int) -> Uuid | None:
-        return DIRECTORY_UNASSIGNED if (topic_id, partition) == (TOPIC_ID, 0) else None
+        return UNASSIGNED if (topic_id, partition) == (TOPIC_ID, 0) else None
 
     aside = again.set_aside_strays(assigned, unique_names())
     assert [path.name[: -len(".00000000000000000000000000000001-stray")] for path in aside] == [
@@ -365,7 +365,7 @@ def test_one_partition_in_two_directories_is_refused_by_name() -> None:
     put(disk, B / "orders-0" / "partition.metadata", f"version: 0\ntopic_id: {OTHER_ID}".encode())
     directories = opened(disk, A, B)
     aside = directories.set_aside_strays(
-        lambda topic_id, _: DIRECTORY_UNASSIGNED if topic_id == TOPIC_ID else None, unique_names()
+        lambda topic_id, _: UNASSIGNED if topic_id == TOPIC_ID else None, unique_names()
     )
     assert [path.parent for path in aside] == [B]
     assert list(load_all(directories)) == [ORDERS]

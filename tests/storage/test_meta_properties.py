@@ -6,18 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from barnabas.protocol.directory_ids import LOST, MIGRATING, UNASSIGNED, is_reserved
 from barnabas.protocol.schema import Uuid
 from barnabas.storage.checkpoints import MalformedFile
 from barnabas.storage.java_properties import format_properties, parse_properties
 from barnabas.storage.memory_disk import MemoryDisk
 from barnabas.storage.meta_properties import (
-    DIRECTORY_LOST,
-    DIRECTORY_MIGRATING,
-    DIRECTORY_UNASSIGNED,
     META_PROPERTIES,
     MetaProperties,
     check_directories,
-    is_reserved_directory_id,
     read_meta_properties,
     write_meta_properties,
 )
@@ -137,9 +134,9 @@ def test_properties_come_back(properties: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("directory_id", "reserved"),
     [
-        (DIRECTORY_MIGRATING, True),
-        (DIRECTORY_UNASSIGNED, True),
-        (DIRECTORY_LOST, True),
+        (MIGRATING, True),
+        (UNASSIGNED, True),
+        (LOST, True),
         (Uuid((99).to_bytes(16, "big")), True),
         (Uuid((100).to_bytes(16, "big")), False),
         (Uuid(bytes(8) + b"\xff" * 8), True),
@@ -148,7 +145,7 @@ def test_properties_come_back(properties: dict[str, str]) -> None:
     ],
 )
 def test_reserved_directory_ids_are_never_given(directory_id: Uuid, reserved: bool) -> None:
-    assert is_reserved_directory_id(directory_id) == reserved
+    assert is_reserved(directory_id) == reserved
     if reserved:
         with pytest.raises(ValueError, match="is reserved"):
             MetaProperties.fresh(CLUSTER, 3, directory_id)
@@ -200,5 +197,5 @@ def test_a_directory_id_that_cannot_be() -> None:
         f"/b/meta.properties says directory.id={DIRECTORY_ID} as /a/meta.properties does: remove the line from the one "
         "that is a copy, or take the copied directory out of log.dirs."
     )
-    (problem,) = check_directories({A: MetaProperties(1, CLUSTER, 3, DIRECTORY_LOST)})
+    (problem,) = check_directories({A: MetaProperties(1, CLUSTER, 3, LOST)})
     assert problem.startswith("/a/meta.properties says directory.id=AAAAAAAAAAAAAAAAAAAAAg, which is reserved: remove")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.protocol.directory_ids import LOST
 from barnabas.protocol.schema import Uuid
 from barnabas.storage.checkpoints import (
     CLEAN_SHUTDOWN,
@@ -21,7 +22,6 @@ from barnabas.storage.java_properties import format_properties, parse_properties
 from barnabas.storage.leader_epochs import LEADER_EPOCH_CHECKPOINT, LeaderEpochs
 from barnabas.storage.memory_disk import MemoryDisk
 from barnabas.storage.meta_properties import (
-    DIRECTORY_LOST,
     META_PROPERTIES,
     MetaProperties,
     check_directories,
@@ -185,7 +185,7 @@ def test_what_else_we_write_is_what_kafka_writes(kafka: StateOracle) -> None:
         MetaProperties.fresh(CLUSTER, 0, DIRECTORY_ID),
         MetaProperties(1, "a b=#!:\\c", 2**31 - 1),
         MetaProperties(0),
-        MetaProperties(0, CLUSTER, 7, DIRECTORY_LOST),
+        MetaProperties(0, CLUSTER, 7, LOST),
     ],
 )
 def test_meta_properties_of_each_are_read_by_the_other(kafka: StateOracle, meta: MetaProperties) -> None:
@@ -206,7 +206,7 @@ def test_log_directories_are_one_nodes_where_kafka_says_so(kafka: StateOracle) -
         MetaProperties(1, CLUSTER, 3, Uuid(range(16))),
         MetaProperties(1, CLUSTER, 4),
         MetaProperties(1, "other", 3),
-        MetaProperties(1, CLUSTER, 3, DIRECTORY_LOST),
+        MetaProperties(1, CLUSTER, 3, LOST),
         MetaProperties(1, CLUSTER, 3, Uuid(bytes(8) + b"\xff" * 8)),
         MetaProperties(0, None, 3),
         MetaProperties(0, "other"),

@@ -7,7 +7,6 @@ import pytest
 from barnabas.coordination.cluster.broker import BrokerRegistration
 from barnabas.coordination.cluster.configs import ConfigResource
 from barnabas.coordination.cluster.delta import ImageDelta
-from barnabas.coordination.cluster.directories import MIGRATING, UNASSIGNED
 from barnabas.coordination.cluster.image import ClusterImage
 from barnabas.coordination.cluster.quotas import quota_entity
 from barnabas.coordination.cluster.records import (
@@ -18,6 +17,7 @@ from barnabas.coordination.cluster.records import (
     encode_record,
 )
 from barnabas.coordination.cluster.snapshot_records import snapshot_records
+from barnabas.protocol.directory_ids import MIGRATING, UNASSIGNED
 from barnabas.protocol.log_records import _by_type
 from barnabas.protocol.records import cluster_metadata as r
 from barnabas.protocol.schema import Data, Uuid
