@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.call import Call
 from barnabas.coordination.controller.alter_configs import alter_configs
+from barnabas.coordination.controller.config_requests import refusals
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.messages.alter_configs import (
     AlterConfigsRequest,
@@ -25,14 +26,4 @@ async def handle(node: Node, _call: Call, request: AlterConfigsRequest) -> Alter
 
 
 def refused(_call: Call, request: AlterConfigsRequest, error: KafkaError) -> AlterConfigsResponse:
-    return AlterConfigsResponse(
-        responses=[
-            AlterConfigsResourceResponse(
-                error_code=error.code,
-                error_message=error.message or None,
-                resource_type=resource.resource_type,
-                resource_name=resource.resource_name,
-            )
-            for resource in request.resources
-        ]
-    )
+    return AlterConfigsResponse(responses=refusals(AlterConfigsResourceResponse, request.resources, error))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from barnabas.broker.call import Call
 from barnabas.broker.loggers import alter_loggers, check_node
 from barnabas.coordination.cluster.configs import ConfigResource
+from barnabas.coordination.controller.config_requests import refusals
 from barnabas.coordination.controller.incremental_alter_configs import incremental_alter_configs
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.messages.incremental_alter_configs import (
@@ -33,14 +34,4 @@ async def handle(node: Node, _call: Call, request: IncrementalAlterConfigsReques
 
 
 def refused(_call: Call, request: IncrementalAlterConfigsRequest, error: KafkaError) -> IncrementalAlterConfigsResponse:
-    return IncrementalAlterConfigsResponse(
-        responses=[
-            AlterConfigsResourceResponse(
-                error_code=error.code,
-                error_message=error.message or None,
-                resource_type=resource.resource_type,
-                resource_name=resource.resource_name,
-            )
-            for resource in request.resources
-        ]
-    )
+    return IncrementalAlterConfigsResponse(responses=refusals(AlterConfigsResourceResponse, request.resources, error))

@@ -9,8 +9,8 @@ from barnabas.coordination.cluster.records import MetadataRecord
 from barnabas.coordination.controller.config_change import replace_resource
 from barnabas.coordination.controller.config_requests import (
     Change,
-    alter_at_broker,
-    alter_at_controller,
+    alter_resources,
+    answers,
     check_named_once,
     check_own_broker,
 )
@@ -59,17 +59,8 @@ def alter_configs(
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"There is no resource type {change.resource.type} here.")
         return True
 
-    if at_broker:
-        altered = alter_at_broker(controller, changes, preprocess=preprocess, alter=alter, may_alter=may_alter)
-    else:
-        altered = alter_at_controller(controller, changes, alter=alter, may_alter=may_alter)
-    responses = [
-        AlterConfigsResourceResponse(
-            error_code=error.code,
-            error_message=error.message,
-            resource_type=resource.type,
-            resource_name=resource.name,
-        )
-        for resource, error in altered.results
-    ]
+    altered = alter_resources(
+        controller, changes, at_broker=at_broker, preprocess=preprocess, alter=alter, may_alter=may_alter
+    )
+    responses = answers(AlterConfigsResourceResponse, altered.results)
     return Outcome([] if request.validate_only else altered.records, AlterConfigsResponse(responses=responses))

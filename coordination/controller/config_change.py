@@ -19,6 +19,7 @@ __all__ = [
     "SUBTRACT",
     "ConfigOperation",
     "alter_resource",
+    "changed_list",
     "clear_elr_records",
     "java_split",
     "replace_resource",
@@ -95,6 +96,16 @@ def java_split(text: str) -> list[str]:
     return [] if parts == [""] and text else parts
 
 
+def changed_list(parts: list[str], operation: int, value: str | None) -> str:
+    """With the parts of `value` added, or taken away."""
+    for part in java_split(value or ""):
+        if operation == SUBTRACT and part in parts:
+            parts.remove(part)
+        elif operation == APPEND and part not in parts:
+            parts.append(part)
+    return ",".join(parts)
+
+
 def _new_value(
     controller: Controller, resource: ConfigResource, name: str, current: str | None, change: ConfigOperation
 ) -> str | None:
@@ -108,13 +119,7 @@ def _new_value(
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"{name} is no list, to which a value could be added or taken away.")
     if current is None:
         current = controller.rules.default(resource.type, name)
-    parts = [part for part in java_split(current or "") if part]
-    for part in java_split(change.value or ""):
-        if change.operation == SUBTRACT and part in parts:
-            parts.remove(part)
-        elif change.operation == APPEND and part not in parts:
-            parts.append(part)
-    return ",".join(parts)
+    return changed_list([part for part in java_split(current or "") if part], change.operation, change.value)
 
 
 def _record(resource: ConfigResource, name: str, value: str | None) -> ConfigRecord:

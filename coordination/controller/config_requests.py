@@ -7,7 +7,7 @@ order of the request. A controller that is asked itself answers first what it re
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from barnabas.coordination.cluster.configs import ConfigResource, ResourceType
 from barnabas.coordination.cluster.records import MetadataRecord
@@ -17,9 +17,10 @@ from barnabas.coordination.controller.permissions import repeated
 from barnabas.coordination.controller.state import Controller
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
-__all__ = ["Altered", "Change", "alter_at_broker", "alter_at_controller", "check_named_once", "check_own_broker"]
+__all__ = ["Altered", "Change", "alter_resources", "answers", "check_named_once", "check_own_broker", "refusals"]
 
 Configs = TypeVar("Configs")
+Answer = TypeVar("Answer")
 
 
 class Change(NamedTuple, Generic[Configs]):
@@ -34,15 +35,52 @@ class Altered(NamedTuple):
     results: list[tuple[ConfigResource, ApiError]]
 
 
-def alter_at_broker(
+class NamedResource(Protocol):
+    """A resource of either request."""
+
+    resource_type: int
+    resource_name: str
+
+
+def alter_resources(
     controller: Controller,
     changes: Sequence[Change[Configs]],
     *,
+    at_broker: bool,
     preprocess: Callable[[Change[Configs]], bool],
     alter: Callable[[Change[Configs]], list[MetadataRecord]],
     may_alter: Callable[[ConfigResource], bool],
 ) -> Altered:
-    """`preprocess` raises what the broker refuses, and says whether anything is left for the controller."""
+    """`at_broker`: this node was asked as a broker; then `preprocess` raises what the broker refuses, and says whether
+    anything is left for the controller."""
+    if at_broker:
+        return _alter_at_broker(controller, changes, preprocess, alter, may_alter)
+    return _alter_at_controller(controller, changes, alter, may_alter)
+
+
+def answers(make: Callable[..., Answer], results: Iterable[tuple[ConfigResource, ApiError]]) -> list[Answer]:
+    """`make` is the class of one result in either answer."""
+    return [
+        make(
+            error_code=error.code, error_message=error.message, resource_type=resource.type, resource_name=resource.name
+        )
+        for resource, error in results
+    ]
+
+
+def refusals(make: Callable[..., Answer], resources: Iterable[NamedResource], error: KafkaError) -> list[Answer]:
+    """The same for every resource of a request that is refused as a whole."""
+    named = (ConfigResource(resource.resource_type, resource.resource_name) for resource in resources)
+    return answers(make, ((resource, api_error(error)) for resource in named))
+
+
+def _alter_at_broker(
+    controller: Controller,
+    changes: Sequence[Change[Configs]],
+    preprocess: Callable[[Change[Configs]], bool],
+    alter: Callable[[Change[Configs]], list[MetadataRecord]],
+    may_alter: Callable[[ConfigResource], bool],
+) -> Altered:
     twice = repeated(change.resource for change in changes)
     records: list[MetadataRecord] = []
     results = []
@@ -60,10 +98,9 @@ def alter_at_broker(
     return Altered(records + clear_elr_records(controller, records), results)
 
 
-def alter_at_controller(
+def _alter_at_controller(
     controller: Controller,
     changes: Sequence[Change[Configs]],
-    *,
     alter: Callable[[Change[Configs]], list[MetadataRecord]],
     may_alter: Callable[[ConfigResource], bool],
 ) -> Altered:

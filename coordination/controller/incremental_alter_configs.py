@@ -16,12 +16,13 @@ from barnabas.coordination.controller.config_change import (
     SUBTRACT,
     ConfigOperation,
     alter_resource,
+    changed_list,
     java_split,
 )
 from barnabas.coordination.controller.config_requests import (
     Change,
-    alter_at_broker,
-    alter_at_controller,
+    alter_resources,
+    answers,
     check_named_once,
     check_own_broker,
 )
@@ -78,19 +79,10 @@ def incremental_alter_configs(
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"There is no resource type {change.resource.type}.")
         return True
 
-    if at_broker:
-        altered = alter_at_broker(controller, changes, preprocess=preprocess, alter=alter, may_alter=may_alter)
-    else:
-        altered = alter_at_controller(controller, changes, alter=alter, may_alter=may_alter)
-    responses = [
-        AlterConfigsResourceResponse(
-            error_code=error.code,
-            error_message=error.message,
-            resource_type=resource.type,
-            resource_name=resource.name,
-        )
-        for resource, error in altered.results
-    ]
+    altered = alter_resources(
+        controller, changes, at_broker=at_broker, preprocess=preprocess, alter=alter, may_alter=may_alter
+    )
+    responses = answers(AlterConfigsResourceResponse, altered.results)
     records = [] if request.validate_only else altered.records
     return Outcome(records, IncrementalAlterConfigsResponse(responses=responses))
 
@@ -116,10 +108,4 @@ def _with_list_changed(controller: Controller, resource_type: int, current: str 
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"{config.name} is no list that there is.")
     if current is None:
         current = controller.rules.default(resource_type, config.name) or ""
-    parts = java_split(current) if current else []
-    for part in java_split(config.value or ""):
-        if config.config_operation == SUBTRACT and part in parts:
-            parts.remove(part)
-        elif config.config_operation == APPEND and part not in parts:
-            parts.append(part)
-    return ",".join(parts)
+    return changed_list(java_split(current) if current else [], config.config_operation, config.value)
