@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 from barnabas.broker.configuration.listeners import Endpoint
 from barnabas.broker.listener import Listener as OpenListener
 from barnabas.broker.startable import CannotStart
 from barnabas.coordination.controller.activation import activate
 from barnabas.coordination.controller.controller_registration import register_controller
-from barnabas.coordination.controller.registration import SECURITY_PROTOCOLS, register_broker
+from barnabas.coordination.controller.registration import register_broker
+from barnabas.coordination.controller.registration_fields import SECURITY_PROTOCOLS
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages import controller_registration
 from barnabas.protocol.messages.broker_registration import BrokerRegistrationRequest, Feature, Listener
@@ -21,6 +23,8 @@ __all__ = ["controller_addresses", "register"]
 
 _VERSION = 4
 """Of BrokerRegistration: the newest."""
+
+Named = TypeVar("Named")
 
 _NUMBERS = {name: number for number, name in SECURITY_PROTOCOLS.items()}
 _ANYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - nothing is bound here
@@ -71,10 +75,7 @@ def _registration_request(node: Node) -> BrokerRegistrationRequest:
         cluster_id=node.cluster_id,
         incarnation_id=node.incarnation_id,
         listeners=listeners,
-        features=[
-            Feature(name=name, min_supported_version=levels.low, max_supported_version=levels.high)
-            for name, levels in node.supported_features.items()
-        ],
+        features=_features(node, Feature),
         rack=node.config.broker_rack,
         log_dirs=[each.meta.directory_id for each in online if each.meta and each.meta.directory_id],
         previous_broker_epoch=node.directories.previous_broker_epoch or -1,
@@ -95,10 +96,9 @@ def _controller_registration_request(node: Node) -> controller_registration.Cont
             )
             for name, host, port in addresses
         ],
-        features=[
-            controller_registration.Feature(
-                name=name, min_supported_version=levels.low, max_supported_version=levels.high
-            )
-            for name, levels in node.supported_features.items()
-        ],
+        features=_features(node, controller_registration.Feature),
     )
+
+
+def _features(node: Node, make: Callable[[str, int, int], Named]) -> list[Named]:
+    return [make(name, levels.low, levels.high) for name, levels in node.supported_features.items()]

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from barnabas.coordination.cluster.records import MetadataRecord
-from barnabas.coordination.controller.registration import SECURITY_PROTOCOLS
+from barnabas.coordination.controller.registration_fields import (
+    SECURITY_PROTOCOLS,
+    recorded_endpoints,
+    recorded_features,
+)
 from barnabas.coordination.controller.state import Controller
 from barnabas.coordination.outcome import Outcome
 from barnabas.protocol.errors import ErrorCode
@@ -30,23 +34,8 @@ def register_controller(
     record = RegisterControllerRecord(
         controller_id=request.controller_id,
         incarnation_id=request.incarnation_id,
-        end_points=[
-            ControllerEndpoint(
-                name=listener.name,
-                host=listener.host,
-                port=listener.port,
-                security_protocol=listener.security_protocol,
-            )
-            for listener in request.listeners
-        ],
-        features=[
-            ControllerFeature(
-                name=feature.name,
-                min_supported_version=feature.min_supported_version,
-                max_supported_version=feature.max_supported_version,
-            )
-            for feature in request.features
-        ],
+        end_points=recorded_endpoints(ControllerEndpoint, request.listeners),
+        features=recorded_features(ControllerFeature, request.features),
     )
     return Outcome([MetadataRecord(record)], ControllerRegistrationResponse())
 

@@ -14,6 +14,11 @@ from barnabas.coordination.cluster.features import KRAFT_VERSION, VersionRange
 from barnabas.coordination.cluster.metadata_version import METADATA_VERSION
 from barnabas.coordination.cluster.records import MetadataRecord
 from barnabas.coordination.controller.leadership import broker_gone
+from barnabas.coordination.controller.registration_fields import (
+    SECURITY_PROTOCOLS,
+    recorded_endpoints,
+    recorded_features,
+)
 from barnabas.coordination.controller.state import Controller
 from barnabas.coordination.outcome import Outcome
 from barnabas.protocol.directory_ids import is_reserved
@@ -25,9 +30,7 @@ from barnabas.protocol.messages.broker_registration import (
 )
 from barnabas.protocol.records.cluster_metadata import BrokerEndpoint, BrokerFeature, RegisterBrokerRecord
 
-__all__ = ["SECURITY_PROTOCOLS", "register_broker"]
-
-SECURITY_PROTOCOLS = {0: "PLAINTEXT", 1: "SSL", 2: "SASL_PLAINTEXT", 3: "SASL_SSL"}
+__all__ = ["register_broker"]
 
 _KNOWS_ITS_LAST_EPOCH = 3
 """From this version on a broker says which epoch it had when it stopped cleanly."""
@@ -136,23 +139,8 @@ def _record(controller: Controller, request: BrokerRegistrationRequest) -> Regis
         is_migrating_zk_broker=request.is_migrating_zk_broker,
         incarnation_id=request.incarnation_id,
         rack=request.rack,
-        end_points=[
-            BrokerEndpoint(
-                name=listener.name,
-                host=listener.host,
-                port=listener.port,
-                security_protocol=listener.security_protocol,
-            )
-            for listener in request.listeners
-        ],
-        features=[
-            BrokerFeature(
-                name=feature.name,
-                min_supported_version=feature.min_supported_version,
-                max_supported_version=feature.max_supported_version,
-            )
-            for feature in request.features
-        ],
+        end_points=recorded_endpoints(BrokerEndpoint, request.listeners),
+        features=recorded_features(BrokerFeature, request.features),
     )
     if controller.image.required_metadata_version.directories:
         record.log_dirs = list(request.log_dirs)

@@ -26,12 +26,14 @@ from barnabas.coordination.outcome import Outcome
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.offset_commit import (
     OffsetCommitRequest,
+    OffsetCommitRequestPartition,
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
 from barnabas.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
     TxnOffsetCommitResponse,
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
@@ -65,14 +67,7 @@ def decide_offset_commit(
                 request.group_id,
                 topic.name,
                 partition.partition_index,
-                CommittedOffset(
-                    partition.committed_offset,
-                    partition.committed_leader_epoch,
-                    partition.committed_metadata or "",
-                    now_ms,
-                    expire_timestamp_ms,
-                    topic.topic_id,
-                ),
+                _committed(partition, now_ms, expire_timestamp_ms, topic.topic_id),
             )
             answer.partitions.append(
                 OffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=code)
@@ -101,19 +96,28 @@ def decide_txn_offset_commit(
                 request.group_id,
                 topic.name,
                 partition.partition_index,
-                CommittedOffset(
-                    partition.committed_offset,
-                    partition.committed_leader_epoch,
-                    partition.committed_metadata or "",
-                    now_ms,
-                    None,
-                    Uuid.ZERO,
-                ),
+                _committed(partition, now_ms, None, Uuid.ZERO),
             )
             answer.partitions.append(
                 TxnOffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=code)
             )
     return decision.outcome(response)
+
+
+def _committed(
+    partition: OffsetCommitRequestPartition | TxnOffsetCommitRequestPartition,
+    now_ms: int,
+    expire_timestamp_ms: int | None,
+    topic_id: Uuid,
+) -> CommittedOffset:
+    return CommittedOffset(
+        partition.committed_offset,
+        partition.committed_leader_epoch,
+        partition.committed_metadata or "",
+        now_ms,
+        expire_timestamp_ms,
+        topic_id,
+    )
 
 
 def _commit(decision: Decision, group_id: str, topic: str, partition: int, offset: CommittedOffset) -> ErrorCode:
