@@ -106,12 +106,18 @@ def test_a_log_moves_while_it_is_written_to(node: RunningNode) -> None:
         assert values(client) == written
 
 
-def test_a_move_that_a_stop_interrupts_goes_on_afterwards(node: RunningNode, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def nobody_copies(self: replica_moves.ReplicaMoves) -> None:
+def nobody_copies(node: RunningNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on, in a node that is started again."""
+
+    async def idle(self: replica_moves.ReplicaMoves) -> None:
         await trio.sleep_forever()
 
-    monkeypatch.setattr(replica_moves.ReplicaMoves, "run", nobody_copies)
+    monkeypatch.setattr(replica_moves.ReplicaMoves, "run", idle)
     node.restart()
+
+
+def test_a_move_that_a_stop_interrupts_goes_on_afterwards(node: RunningNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    nobody_copies(node, monkeypatch)
     with node.client() as client:
         create(client, "orders")
         for number in range(10):
@@ -130,11 +136,7 @@ def test_a_move_that_a_stop_interrupts_goes_on_afterwards(node: RunningNode, mon
 
 
 def test_a_move_back_gives_the_copy_up(node: RunningNode, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def nobody_copies(self: replica_moves.ReplicaMoves) -> None:
-        await trio.sleep_forever()
-
-    monkeypatch.setattr(replica_moves.ReplicaMoves, "run", nobody_copies)
-    node.restart()
+    nobody_copies(node, monkeypatch)
     with node.client() as client:
         create(client, "orders")
         produce(client, "orders", b"one")
@@ -147,11 +149,7 @@ def test_a_move_back_gives_the_copy_up(node: RunningNode, monkeypatch: pytest.Mo
 
 
 def test_a_topic_that_is_deleted_takes_its_copy_with_it(node: RunningNode, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def nobody_copies(self: replica_moves.ReplicaMoves) -> None:
-        await trio.sleep_forever()
-
-    monkeypatch.setattr(replica_moves.ReplicaMoves, "run", nobody_copies)
-    node.restart()
+    nobody_copies(node, monkeypatch)
     with node.client() as client:
         create(client, "orders")
         target = other(client)
