@@ -51,7 +51,7 @@ class LeaderEpochs:
 
     Both epochs and start offsets rise from entry to entry."""
 
-    __slots__ = ("_epochs", "_start_offsets", "dirty")
+    __slots__ = ("_epochs", "_saved", "_start_offsets", "dirty")
 
     def __init__(self, entries: Iterable[EpochEntry] = ()) -> None:
         self._epochs: list[int] = []
@@ -59,6 +59,8 @@ class LeaderEpochs:
         for epoch, start_offset in entries:
             self.assign(epoch, start_offset)
         self.dirty = False
+        self._saved: list[EpochEntry] = []
+        """What the file says."""
 
     @classmethod
     def load(cls, disk: Disk, directory: Path) -> Self:
@@ -66,12 +68,21 @@ class LeaderEpochs:
         entries = read_checkpoint(disk, directory / LEADER_EPOCH_CHECKPOINT, _parse_entry, _REMEDY)
         epochs = cls(entries)
         epochs.dirty = epochs.entries != entries
+        epochs._saved = entries
         return epochs
 
     def save(self, disk: Disk, directory: Path) -> None:
-        lines = [f"{epoch} {start_offset}" for epoch, start_offset in self.entries]
+        entries = self.entries
+        lines = [f"{epoch} {start_offset}" for epoch, start_offset in entries]
         write_checkpoint(disk, directory / LEADER_EPOCH_CHECKPOINT, lines)
+        self._saved = entries
         self.dirty = False
+
+    def are_saved_below(self, end_offset: int) -> bool:
+        """Whether the file tells the same of a log that ends there. What it says of epochs from there on, of which no
+        record is in the log, whoever opens the log forgets."""
+        below = [[entry for entry in some if entry.start_offset < end_offset] for some in (self.entries, self._saved)]
+        return not self.dirty or below[0] == below[1]
 
     @property
     def entries(self) -> list[EpochEntry]:

@@ -302,11 +302,14 @@ class _Loader:
         log = self.log
         if self.epochs_lost:
             self._read_epochs()
+        learned = log.epochs.dirty
         # In this order, so that opening a log twice is opening it once: the start moves an epoch's beginning.
         log.epochs.truncate_from_start(start_offset)
         log.epochs.truncate_from_end(log.end_offset)
-        if log.epochs.dirty:
+        if learned:
             log.epochs.save(self.disk, self.directory)
+        # What the file says too much does no harm until something is appended: the next to open the log cuts it again.
+        log.epochs_unsaved = log.epochs.dirty
 
     def _read_epochs(self) -> None:
         """From the header of every batch."""

@@ -90,8 +90,9 @@ class Log:
         self.cuts = 0
         """How often the log has been truncated: what was compacted before then is no part of it any more."""
         self._unsynced_snapshots: list[tuple[int, File]] = []
-        self._epochs_unsaved = False
-        """An epoch has begun, and the disk did not take it: nothing is appended before it does."""
+        self.epochs_unsaved = False
+        """The file of epochs has to be written before anything is appended: one has begun that it does not know, or it
+        knows one of records that are gone, in whose place others would pass for theirs."""
 
     def configure(self, config: TopicConfig, roll_jitter_ms: int = 0) -> None:
         """Also later, when the topic's configuration changes: it holds for the segments to come."""
@@ -208,15 +209,15 @@ class Log:
         for batch in batches:
             if batch.partition_leader_epoch != latest and batch.partition_leader_epoch >= 0:
                 news |= self.epochs.assign(batch.partition_leader_epoch, batch.base_offset)
-        if news or self._epochs_unsaved:
-            self._epochs_unsaved = True
+        if news or self.epochs_unsaved:
+            self.epochs_unsaved = True
             self.epochs.save(self.disk, self.directory)
-            self._epochs_unsaved = False
+            self.epochs_unsaved = False
 
     def begin_epoch(self, epoch: int) -> None:
         """Whoever leads says so before it writes: a follower that asks where an older epoch ended is told of this one.
         It is saved with the first record."""
-        self._epochs_unsaved |= self.epochs.assign(epoch, self.end_offset)
+        self.epochs_unsaved |= self.epochs.assign(epoch, self.end_offset)
 
     def _failed(self, what: str, error: OSError) -> KafkaError:
         return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.directory}: {what} failed: {error.strerror or error}")
@@ -462,7 +463,7 @@ class Log:
 
     def close(self) -> None:
         """Cleanly: synced, and so that the next one to open it reads no batch."""
-        if self.epochs.dirty:
+        if not self.epochs.are_saved_below(self.end_offset):
             self.epochs.save(self.disk, self.directory)
         self.producers.take_snapshot()
         self.active.seal()
