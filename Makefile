@@ -3,6 +3,7 @@
 # make quick       the same without the slow tests
 # make thorough    thousands of generated messages for every API and version, and as many damaged ones
 # make kafka       Apache Kafka's jars, so that the tests ask Kafka itself
+# make spark       pyspark and the jars of its Kafka source: half a gigabyte, for tests/clients/test_spark.py
 # make fuzz        a million hostile inputs
 # make generate    the message files again, from Kafka's published jars
 # make bench-protocol   the codec beside kio, in one run
@@ -15,7 +16,7 @@ VENV = .venv
 BIN = $(VENV)/bin
 KAFKA_JARS = .cache/kafka-$(shell sed -n 's/.*<kafka.version>\(.*\)<.*/\1/p' tests/kafka/pom.xml)
 
-.PHONY: start test quick thorough fuzz check kafka generate bench-protocol bench-storage bench-broker golden clean
+.PHONY: start test quick thorough fuzz check kafka spark generate bench-protocol bench-storage bench-broker golden clean
 
 start: $(VENV)/package
 	$(BIN)/barnabas start $(ARGS)
@@ -52,7 +53,11 @@ fuzz: $(VENV)/installed
 	$(BIN)/python -m tests.protocol.fuzz 1000000
 
 kafka:
-	tests/kafka/fetch
+	tests/kafka/fetch kafka
+
+spark: $(VENV)/installed
+	$(BIN)/pip install --quiet --editable '.[spark]'
+	tests/kafka/fetch spark
 
 generate: $(VENV)/installed kafka
 	$(BIN)/python -m barnabas.protocol.generate $(KAFKA_JARS)
