@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Protocol, cast
@@ -12,6 +12,7 @@ from tests.clients.waiting import PATIENCE_S
 
 __all__ = [
     "CLIENTS",
+    "JAVA",
     "Administering",
     "Client",
     "Committed",
@@ -146,7 +147,7 @@ class Client(Protocol):
 
     SENDS_EMPTY_RECORDS: bool
     """Neither key nor value."""
-    ADMIN_CANNOT: frozenset[str]
+    ADMIN_CANNOT: Collection[str]
     """Methods of Administering that this client has nothing for."""
 
     def produce(self, bootstrap: str, *, codec: str = "none", idempotent: bool = True) -> Producing: ...
@@ -161,10 +162,12 @@ CLIENTS: Mapping[str, str] = {
     "confluent-kafka": "with_confluent_kafka",
     "aiokafka": "with_aiokafka",
 }
+"""Those that run in Python; EACH_CLIENT in parameters.py has Kafka's own too."""
+JAVA = "java"
 
 
 def load(name: str) -> Client:
-    return cast("Client", import_module(f"tests.clients.{CLIENTS[name]}"))
+    return cast("Client", import_module(f"tests.clients.{'with_java' if name == JAVA else CLIENTS[name]}"))
 
 
 def headers_of(found: Iterable[tuple[str, bytes]] | None) -> Headers:

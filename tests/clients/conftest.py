@@ -15,12 +15,9 @@ from typing import cast
 
 import pytest
 
-from barnabas.protocol.apis import APIS
-from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from tests.clients.broker_process import QUICK, BrokerProcess
 from tests.kafka.broker import KafkaBroker
 from tests.kafka.classpath import find_classpath
-from tests.kafka.client import RawClient
 
 BrokerMaker = Callable[..., BrokerProcess]
 
@@ -67,22 +64,11 @@ def collect_garbage() -> Iterator[None]:
     gc.collect()
 
 
-@pytest.fixture
-def spoken(shared_broker: BrokerProcess) -> frozenset[int]:
-    """The APIs that the broker says it has."""
-    with RawClient(shared_broker.host, shared_broker.port) as client:
-        answer = client.ask(ApiVersionsRequest(), 0, ApiVersionsResponse)
-    return frozenset(one.api_key for one in answer.api_keys)
-
-
 @pytest.fixture(autouse=True)
-def skip_without_apis(request: pytest.FixtureRequest) -> None:
-    """What a broker does not advertise no client asks of it. With the API its tests run."""
-    marker = request.node.get_closest_marker("needs_apis")
-    if marker is not None:
-        missing = sorted(set(marker.args) - request.getfixturevalue("spoken"))
-        if missing:
-            pytest.skip(f"the broker does not speak {', '.join(APIS[key].name for key in missing)} yet")
+def skip_without_java(request: pytest.FixtureRequest) -> None:
+    """The Java client is one among others in tests that know nothing of Java."""
+    if request.node.get_closest_marker("java") is not None:
+        request.getfixturevalue("kafka_classpath")
 
 
 @pytest.fixture

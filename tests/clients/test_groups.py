@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.clients.adapter import CLIENTS, Client, ConsumerSettings, load
+from tests.clients.adapter import JAVA, Client, ConsumerSettings, load
 from tests.clients.broker_process import BrokerProcess
 from tests.clients.members import Member, wait_for_assignment, wait_for_values
+from tests.clients.parameters import EACH_CLIENT
 from tests.clients.waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -24,6 +25,8 @@ HAVING = [
     ("confluent-kafka", "range"),
     ("confluent-kafka", "cooperative-sticky"),
     ("aiokafka", "roundrobin"),  # it has no cooperative one
+    pytest.param(JAVA, "range", marks=pytest.mark.java),
+    pytest.param(JAVA, "cooperative-sticky", marks=pytest.mark.java),
 ]
 
 Starter = Callable[..., Member]
@@ -125,7 +128,7 @@ def test_members_come_and_go(
     wait_for_values([*members, fourth], sender.sent)
 
 
-@pytest.mark.parametrize("name_of_client", CLIENTS)
+@pytest.mark.parametrize("name_of_client", EACH_CLIENT)
 def test_a_static_member_comes_back_to_what_it_had(
     name_of_client: str, broker: BrokerProcess, name: str, start: Starter, senders: Callable[..., Sender]
 ) -> None:
@@ -146,8 +149,7 @@ def test_a_static_member_comes_back_to_what_it_had(
     assert stays.assignments == told
 
 
-@pytest.mark.needs_apis(23)  # kafka-python asks it when it is back
-@pytest.mark.parametrize("name_of_client", CLIENTS)
+@pytest.mark.parametrize("name_of_client", EACH_CLIENT)
 def test_a_group_outlives_the_broker(
     name_of_client: str,
     own_broker: Callable[..., BrokerProcess],

@@ -16,7 +16,6 @@ STEPS = ["create", "produce", "consume", "positions", "large", "group", "adminis
 
 @pytest.mark.slow
 @pytest.mark.java
-@pytest.mark.needs_apis(21, 23, 32, 35, 37, 44)
 def test_the_java_client(broker: BrokerProcess, name: str, kafka_classpath: str) -> None:
     command = [*java_command(kafka_classpath, heap_mib=256), str(SOURCE), broker.bootstrap, name]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)

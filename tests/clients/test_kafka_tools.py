@@ -56,7 +56,6 @@ def table(text: str) -> list[dict[str, str]]:
     return [dict(zip(head, row, strict=False)) for row in rows]
 
 
-@pytest.mark.needs_apis(32, 37)
 def test_topics(tools: Tools, name: str) -> None:
     tools.run("TopicCommand", "--create", "--topic", name, "--partitions", "2", "--config", "retention.ms=86400000")
     assert name in tools.run("TopicCommand", "--list").split()
@@ -99,7 +98,6 @@ def test_console(tools: Tools, name: str) -> None:
     assert name not in tools.run("ConsumerGroupCommand", "--list").split()
 
 
-@pytest.mark.needs_apis(32, 44)
 def test_configs(tools: Tools, name: str) -> None:
     tools.run("TopicCommand", "--create", "--topic", name)
     topic = ("--entity-type", "topics", "--entity-name", name)
@@ -114,7 +112,6 @@ def test_configs(tools: Tools, name: str) -> None:
     assert "max.message.bytes=1048588 " in tools.run("ConfigCommand", "--describe", *topic, "--all")
 
 
-@pytest.mark.needs_apis(21)
 def test_records_are_deleted(tools: Tools, name: str, tmp_path: Path) -> None:
     tools.run("TopicCommand", "--create", "--topic", name)
     tools.run("ConsoleProducer", "--topic", name, stdin="a\nb\nc\nd\n")
@@ -126,7 +123,6 @@ def test_records_are_deleted(tools: Tools, name: str, tmp_path: Path) -> None:
     assert tools.run("ConsoleConsumer", *consume) == "d\n"
 
 
-@pytest.mark.needs_apis(35)
 def test_log_directories(tools: Tools, name: str, broker: BrokerProcess) -> None:
     tools.run("TopicCommand", "--create", "--topic", name)
     tools.run("ConsoleProducer", "--topic", name, stdin="a\nb\n")
@@ -154,7 +150,6 @@ def test_performance(tools: Tools, name: str) -> None:
     assert sum(ends) == int(count)
 
 
-@pytest.mark.needs_apis(29, 32)
 def test_compatibility(tools: Tools, name: str) -> None:
     supported = (
         "offsets-for-times",
@@ -204,7 +199,6 @@ def verifiable(kafka_classpath: str, tmp_path: Path) -> Iterator[Callable[..., V
         yield start
 
 
-@pytest.mark.needs_apis(23)
 def test_verifiable(
     verifiable: Callable[..., Verifiable],
     own_broker: Callable[..., BrokerProcess],

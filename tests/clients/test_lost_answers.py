@@ -7,9 +7,10 @@ from contextlib import closing
 
 import pytest
 
-from tests.clients.adapter import CLIENTS, ConsumerSettings, load, take
+from tests.clients.adapter import ConsumerSettings, load, take
 from tests.clients.broker_process import BrokerProcess
 from tests.clients.dropping_proxy import DroppingProxy
+from tests.clients.parameters import EACH_CLIENT
 
 pytestmark = pytest.mark.slow
 
@@ -23,7 +24,7 @@ def proxy() -> Iterator[DroppingProxy]:
         yield made
 
 
-@pytest.mark.parametrize("name_of_client", CLIENTS)
+@pytest.mark.parametrize("name_of_client", EACH_CLIENT)
 def test_lost_answers(
     name_of_client: str, own_broker: Callable[..., BrokerProcess], name: str, proxy: DroppingProxy
 ) -> None:

@@ -6,15 +6,16 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.clients.adapter import CLIENTS, ConsumerSettings, Received, load, take
+from tests.clients.adapter import JAVA, ConsumerSettings, Received, load, take
 from tests.clients.broker_process import BrokerProcess
+from tests.clients.parameters import client_parameters
 from tests.clients.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
 
 # kafka-python 3.0.12 never reads that topic again, beside Apache Kafka neither.
-@pytest.mark.parametrize("name_of_client", sorted(CLIENTS.keys() - {"kafka-python"}))
+@pytest.mark.parametrize("name_of_client", client_parameters("confluent-kafka", "aiokafka", JAVA))
 def test_a_topic_is_created_again(name_of_client: str, own_broker: Callable[..., BrokerProcess], name: str) -> None:
     """The consumer, which stood behind all that there was, reads the new records from the first one on."""
     broker = own_broker(auto_create_topics_enable="false")  # or the consumer itself would create it again

@@ -7,11 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.clients.adapter import CLIENTS, ConsumerSettings, Received, load, take
+from tests.clients.adapter import ConsumerSettings, Received, load, take
 from tests.clients.broker_process import BrokerProcess
+from tests.clients.parameters import EACH_CLIENT
 from tests.clients.waiting import wait_until
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs_apis(23)]
+pytestmark = pytest.mark.slow
 
 PARTITIONS = 2
 AT_ONCE = 40
@@ -20,7 +21,7 @@ AFTER = 600
 
 
 @pytest.mark.parametrize("kill", [False, True], ids=["stop", "kill"])
-@pytest.mark.parametrize("name_of_client", CLIENTS)
+@pytest.mark.parametrize("name_of_client", EACH_CLIENT)
 def test_a_restart_in_the_middle(
     name_of_client: str, kill: bool, own_broker: Callable[..., BrokerProcess], name: str
 ) -> None:
