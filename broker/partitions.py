@@ -44,6 +44,7 @@ class Partitions:
         self._report = report
         self._needs_sync = needs_sync
         self._here: dict[tuple[str, int], Partition] = {}
+        self._has_begun = False
         self.on_open: list[Callable[[Partition], None]] = []
         self.on_close: list[Callable[[Partition], None]] = []
         """Told of those that are not here any more: deleted, or their disk has failed."""
@@ -80,10 +81,13 @@ class Partitions:
 
     def begin(self) -> None:
         """With everything that the image says: logs have been loaded."""
+        self._has_begun = True
         for topic, number, state in self._image.topics.partitions():
             self._settle(topic, number, state, is_new=False)
 
     def follow(self, delta: ImageDelta) -> None:
+        if not self._has_begun:
+            return  # a node that registers is told what it led before: `begin` sees that, when there are logs
         for topic in delta.topics_deleted.values():
             for number in topic.partitions:
                 self._delete(topic.name, number)

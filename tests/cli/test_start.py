@@ -146,6 +146,7 @@ def test_what_was_acknowledged_is_there_after_kill(tmp_path: Path) -> None:
     with StartedBroker(tmp_path) as broker, broker.wait_ready().client() as client:
         assert end_offset(client) == 100
         assert broker.banner["topics"] == 1
+        assert [line for line in broker.lines if line["level"] != "info"] == []
 
 
 def test_a_second_broker_on_the_same_directory_is_told_of_the_first(broker: StartedBroker) -> None:
