@@ -29,8 +29,15 @@ async def create_missing(node: Node, names: Sequence[str]) -> dict[str, ErrorCod
             controller, request, topic_ids=node.topic_ids(), seed=int.from_bytes(node.random_bytes(8), "big")
         )
     )
-    failed = {topic.name: ErrorCode(topic.error_code) for topic in answer.topics if topic.error_code}
-    return {name: code for name, code in failed.items() if code is not ErrorCode.TOPIC_ALREADY_EXISTS}
+    failed = [
+        topic for topic in answer.topics if topic.error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
+    ]
+    for topic in failed:
+        if topic.name in INTERNAL_TOPICS:
+            # No client can mend this, and none is told more than that there is no coordinator.
+            code = ErrorCode(topic.error_code).name
+            node.warn(f"{topic.name} cannot be created: {code}: {topic.error_message or 'no more is known'}")
+    return {topic.name: ErrorCode(topic.error_code) for topic in failed}
 
 
 def _creatable(node: Node, name: str) -> CreatableTopic:
