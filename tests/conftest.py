@@ -18,6 +18,29 @@ from tests.kafka.classpath import KafkaMissingError, find_classpath
 from tests.kafka.java_oracle import JavaOracle, MessageOracle
 
 
+_FIGURE = "figure"
+
+
+@pytest.fixture
+def figure(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Call it with a line of what a test measured: all are told at the end of the run, also of tests that pass."""
+
+    def note(line: str) -> None:
+        request.node.user_properties.append((_FIGURE, line))
+
+    return note
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reports = [report for each in terminalreporter.stats.values() for report in each]
+    for report in reports:
+        lines = [line for name, line in getattr(report, "user_properties", ()) if name == _FIGURE]
+        if lines and report.when == "call":
+            terminalreporter.section(f"figures of {report.nodeid}")
+            for line in lines:
+                terminalreporter.write_line(str(line))
+
+
 @pytest.fixture(scope="session")
 def kafka_classpath() -> str:
     """Apache Kafka's jars, for java's -cp."""

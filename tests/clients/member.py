@@ -2,7 +2,8 @@
 
 It says a line of JSON for all that happens to it: {"assigned": [partition, ...]} whenever that has changed,
 {"received": [[partition, offset, value], ...]}, then {"committed": true} or {"not committed": "why"}, and at the end
-{"left": true}. SIGKILL ends it as a machine dies: nobody is told.
+{"left": true}. Each says "at" which nanosecond of the machine's steady clock. SIGKILL ends it as a machine dies: nobody
+is told.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import logging
 import signal
 import sys
+import time
 from typing import Any
 
 from tests.clients.adapter import ConsumerSettings, load
@@ -20,7 +22,7 @@ POLL_S = 0.5
 
 
 def say(**what: Any) -> None:
-    print(json.dumps(what), flush=True)
+    print(json.dumps({**what, "at": time.monotonic_ns()}), flush=True)
 
 
 def main(client: str, settings: ConsumerSettings) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from tests.clients.adapter import ConsumerSettings
 from tests.clients.broker_process import REPOSITORY
@@ -26,6 +26,8 @@ class Member:
         """How many times it was told another assignment."""
         self.received: list[tuple[int, int, str]] = []
         self.has_left = False
+        self.said: list[dict[str, Any]] = []
+        """All of it."""
         self._log = log
         with log.open("ab") as errors:
             self._process = subprocess.Popen(
@@ -54,6 +56,7 @@ class Member:
             except json.JSONDecodeError:
                 assert not line.endswith(b"\n"), line
                 return  # killed in the middle of a line
+            self.said.append(said)
             if "assigned" in said:
                 self.assignments += 1
                 self.assigned = set(said["assigned"])
