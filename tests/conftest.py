@@ -17,7 +17,6 @@ from tests.kafka.broker import KafkaBroker
 from tests.kafka.classpath import KafkaMissingError, find_classpath
 from tests.kafka.java_oracle import JavaOracle, MessageOracle
 
-
 _FIGURE = "figure"
 
 
