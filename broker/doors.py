@@ -63,6 +63,8 @@ class NodeDoor:
     # What became of a connection
 
     def closed(self, connection: Connection, reason: str) -> None:  # noqa: ARG002 - a log line to come
+        if self._node.telemetry is not None:
+            self._node.telemetry.closed(connection)
         for listener in self._node.all_listeners:
             listener.left(connection)
 

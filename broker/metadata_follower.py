@@ -36,6 +36,8 @@ class MetadataFollower:
             if cordoned != node.directories.cordoned:
                 # The controller places no more partitions there from now on.
                 node.heartbeats.soon()
+        if node.telemetry is not None and any(one.type == ResourceType.CLIENT_METRICS for one in delta.configs):
+            node.telemetry.subscribe()
         node.partitions.follow(delta)
         if delta.topics_deleted:
             node.groups.topics_deleted({topic.name: topic.id for topic in delta.topics_deleted.values()})

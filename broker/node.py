@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Coroutine, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
 
-from barnabas.broker.apis.api_versions import spoken_versions
+from barnabas.broker.apis.api_versions import advertised, spoken_versions
 from barnabas.broker.auto_creation import INTERNAL_TOPICS
 from barnabas.broker.clock import Clock
 from barnabas.broker.cluster_view import ClusterView
@@ -58,6 +58,9 @@ from barnabas.protocol.schema import Uuid
 from barnabas.storage.disk import Disk
 from barnabas.storage.durability import Durability
 
+if TYPE_CHECKING:
+    from barnabas.broker.telemetry import Telemetry
+
 __all__ = ["Node", "NodeFailed"]
 
 
@@ -88,7 +91,9 @@ class Node(ClusterView, FailureReports):
         self.image = ClusterImage()
         self.internal_topics = INTERNAL_TOPICS
         self.supported_features = SUPPORTED_FEATURES
-        self.api_versions = spoken_versions()
+        self.telemetry: Telemetry | None = None
+        """Made for the first client that asks (telemetry.py)."""
+        self.api_versions = spoken_versions(advertised(config))
         self.max_frame_bytes = min(config.socket_request_max_bytes, config.barnabas_memory_connection_max_bytes)
         self.memory = Memory(requests_bound(config), config.barnabas_memory_responses_max_bytes)
         self.connection_limits = ConnectionLimits(self)

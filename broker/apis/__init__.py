@@ -1,8 +1,4 @@
-"""Every API that this broker speaks, one file each. It is imported when the first request of its kind comes.
-
-GetTelemetrySubscriptions and PushTelemetry are not among them: Kafka advertises them only where a plugin takes the
-metrics of clients, and there are no plugins here. Subscriptions can be configured all the same, as with Kafka.
-"""
+"""Every API that this broker speaks, one file each. It is imported when the first request of its kind comes."""
 
 MODULES = {
     0: "produce",
@@ -45,6 +41,11 @@ MODULES = {
     60: "describe_cluster",
     61: "describe_producers",
     64: "unregister_broker",
+    71: "get_telemetry_subscriptions",
+    72: "push_telemetry",
     74: "list_config_resources",
     75: "describe_topic_partitions",
 }
+
+TELEMETRY = frozenset({71, 72})
+"""Kafka answers them always, and advertises them only where somebody takes the metrics of clients."""

@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from barnabas.broker.apis import MODULES
+from barnabas.broker.apis import MODULES, TELEMETRY
 from barnabas.broker.call import Call
+from barnabas.broker.configuration.node_config import NodeConfig
 from barnabas.coordination.cluster.features import KRAFT_VERSION
 from barnabas.protocol.apis import APIS
 from barnabas.protocol.errors import ErrorCode
@@ -58,7 +59,12 @@ def handle(node: Node, call: Call, request: ApiVersionsRequest) -> ApiVersionsRe
     )
 
 
-def spoken_versions(keys: Iterable[int] = MODULES) -> list[ApiVersion]:
+def advertised(config: NodeConfig) -> Iterable[int]:
+    """All that is answered, but for clients' metrics where nobody takes them: then they are not to push any."""
+    return MODULES if config.barnabas_telemetry_topic else MODULES.keys() - TELEMETRY
+
+
+def spoken_versions(keys: Iterable[int]) -> list[ApiVersion]:
     spoken = [APIS[key] for key in sorted(keys)]
     return [
         ApiVersion(api_key=api.key, min_version=api.first_advertised, max_version=api.last_stable) for api in spoken

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from barnabas.broker.configuration.key import HIGH, LOW, MEDIUM, READ_ONLY, key
-from barnabas.storage.topic_config_types import INT, LONG, STRING, at_least, one_of
+from barnabas.storage.topic_config_types import ANY, INT, LONG, STRING, at_least, one_of
 
 __all__ = ["OwnKeys"]
 
@@ -40,5 +40,7 @@ class OwnKeys:
         "The most bytes of a file that a thread reads at once for one connection, where only the disk has them.")
     barnabas_cold_read_threads: int = key(INT, 8, at_least(1), LOW, READ_ONLY,
         "How many such threads there are at most.")
+    barnabas_telemetry_topic: str = key(STRING, "", ANY, LOW, READ_ONLY,
+        "The topic that gets the metrics which clients push; without one they are not asked for any.")
     barnabas_logging_format: str = key(STRING, "human", one_of("human", "json"), LOW, READ_ONLY,
         "How Barnabas writes its log: human for people, json for programs.")
