@@ -8,18 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
-from barnabas.protocol.batches import HEADER_BYTES, LOG_OVERHEAD_BYTES, NO_TIMESTAMP, Batch, batch_at
+from barnabas.protocol.batches import LOG_OVERHEAD_BYTES, NO_TIMESTAMP, Batch, batch_at
 from barnabas.protocol.errors import ErrorCode, KafkaError, MalformedFrame
 from barnabas.protocol.record import read_records
 from barnabas.storage.disk import Disk, File
 from barnabas.storage.file_slice import FileSlice
 from barnabas.storage.index import MAX_RELATIVE_OFFSET, CorruptIndex, OffsetIndex, TimeIndex
+from barnabas.storage.index_rows import IndexRows
+from barnabas.storage.place import Place, read_place
 from barnabas.storage.producer_state import ProducerState
 from barnabas.storage.transaction_index import AbortedTransaction, TransactionIndex
 
-__all__ = ["SUFFIXES", "CorruptSegment", "IndexRows", "Place", "Segment", "file_name"]
+__all__ = ["SUFFIXES", "CorruptSegment", "Segment", "file_name"]
 
 SUFFIXES = (".log", ".index", ".timeindex", ".txnindex")
 
@@ -34,39 +35,6 @@ class CorruptSegment(KafkaError):  # noqa: N818 - a state of the file
     def __init__(self, path: Path, position: int, why: str) -> None:
         super().__init__(ErrorCode.CORRUPT_MESSAGE, f"{path} holds no batch at byte {position}: {why}")
         self.position = position
-
-
-class Place(NamedTuple):
-    """Where a batch is, and what its header says."""
-
-    batch: Batch
-    position: int
-
-    @property
-    def end(self) -> int:
-        return self.position + self.batch.size
-
-
-class IndexRows:
-    """Rows of both indexes, gathered from batches one after the other before they are written at once."""
-
-    __slots__ = ("interval_bytes", "latest", "offsets", "times", "unindexed_bytes")
-
-    def __init__(self, interval_bytes: int, unindexed_bytes: int, latest: tuple[int, int]) -> None:
-        self.interval_bytes = interval_bytes
-        self.unindexed_bytes = unindexed_bytes
-        self.latest = latest
-        self.offsets: list[tuple[int, int]] = []
-        self.times: list[tuple[int, int]] = []
-
-    def add(self, last_offset: int, timestamp: int, position: int, size: int) -> None:
-        if timestamp > self.latest[0]:
-            self.latest = (timestamp, last_offset)
-        if self.unindexed_bytes > self.interval_bytes:
-            self.offsets.append((last_offset, position))
-            self.times.append(self.latest)
-            self.unindexed_bytes = 0
-        self.unindexed_bytes += size
 
 
 class Segment:
@@ -281,30 +249,10 @@ class Segment:
             position = place.end
 
     def _place_at(self, position: int) -> Place:
-        head = self.file.read(position, HEADER_BYTES)
         try:
-            batch = Batch(head) if len(head) == HEADER_BYTES and head[16] == 2 else self._legacy_batch(position)
+            return read_place(self.file, position, self.size, self.base_offset)
         except MalformedFrame as error:
             raise CorruptSegment(self.path(".log"), position, str(error)) from None
-        # Cheap to ask, and it keeps what no segment can hold out of the indexes and away from the end of the log.
-        if not self.base_offset <= batch.base_offset <= batch.last_offset <= self.base_offset + MAX_RELATIVE_OFFSET:
-            raise CorruptSegment(
-                self.path(".log"), position, f"a batch of offsets {batch.base_offset} to {batch.last_offset}"
-            )
-        if position + batch.size > self.size:
-            raise CorruptSegment(self.path(".log"), position, f"a batch of {batch.size} bytes ends behind the file")
-        return Place(batch, position)
-
-    def _legacy_batch(self, position: int) -> Batch:
-        """A message of an old format is read as a whole: its header alone does not tell what a batch has to."""
-        head = self.file.read(position, 12)
-        length = int.from_bytes(head[8:12], "big", signed=True) if len(head) == 12 else -1
-        if not 0 <= length <= self.size - position:
-            raise MalformedFrame(f"a batch of length {length}")
-        batch = batch_at(self.file.read(position, 12 + length))
-        if batch is None:
-            raise MalformedFrame("a batch ends early")
-        return batch
 
     def places_before(self, offset: int) -> Iterator[Place]:
         """The batches from the last row of the index on that does not lie behind the offset. What a row leads to has
