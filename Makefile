@@ -9,6 +9,9 @@
 # make bench-protocol   the codec beside kio, in one run
 # make bench-storage    the log beside bare loops over the same bytes
 # make bench-broker     a node beside Apache Kafka on the same machine
+# make bench-start      how soon a node is ready, and how soon it has stopped
+# make bench-smoke      all of these once and shortly, to see that they work
+# make compat      of the tests, those in which other people's clients use a node
 # make golden      records anew what real clients and a real Kafka say to each other
 
 PYTHON ?= python3
@@ -76,6 +79,17 @@ bench-broker: $(VENV)/installed kafka
 
 bench-storage: $(VENV)/installed
 	$(BIN)/python bench/storage.py
+
+.PHONY: bench-start bench-smoke compat
+
+bench-start: $(VENV)/installed
+	$(BIN)/python bench/start.py
+
+bench-smoke: $(VENV)/installed kafka
+	for bench in protocol storage start broker; do $(BIN)/python bench/$$bench.py --smoke || exit 1; done
+
+compat: $(VENV)/installed
+	$(BIN)/pytest tests/clients
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

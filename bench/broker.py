@@ -1,7 +1,8 @@
 """A node beside Apache Kafka on the same machine, in one run, taking turns: `make bench-broker`.
 
 Every row sets Barnabas beside Kafka 4.3.1, each on a fresh directory, with the same raw producer (bench/load.py). Best
-of the rounds; only the ratios mean anything on a shared machine.
+of the rounds; only the ratios mean anything on a shared machine. With --smoke everything is done once and shortly, to
+see that it works.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,15 +26,24 @@ from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopic
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # for tests/kafka, which knows how to run Kafka
 
+from bench.sound import sound  # noqa: E402
 from tests.kafka.broker import KafkaBroker, answers_api_versions, free_ports  # noqa: E402
 from tests.kafka.classpath import find_classpath  # noqa: E402
 from tests.kafka.client import RawClient  # noqa: E402
 
 TOPIC, PARTITIONS = "load", 8
-LOADS = ((1, 1), (8, 8), (1_000, 1))
-ROUNDS = 3
-SECONDS = 5
-WARM_UP_SECONDS = 3
+
+
+class Plan(NamedTuple):
+    loads: tuple[tuple[int, int], ...]
+    """Connections, and requests in flight of each."""
+    rounds: int
+    seconds: float
+    warm_up_seconds: float
+
+
+FULL = Plan(((1, 1), (8, 8), (1_000, 1)), rounds=3, seconds=5, warm_up_seconds=3)
+SMOKE = Plan(((1, 1), (8, 8), (100, 1)), rounds=1, seconds=0.5, warm_up_seconds=0.5)
 
 
 class Running(NamedTuple):
@@ -77,7 +88,7 @@ def create_topic(broker: Running) -> None:
     assert answer.topics[0].error_code == 0, answer
 
 
-def load(broker: Running, connections: int, in_flight: int, seconds: int = SECONDS) -> dict[str, float]:
+def load(broker: Running, connections: int, in_flight: int, seconds: float) -> dict[str, float]:
     arguments = [broker.host, broker.port, TOPIC, PARTITIONS, connections, in_flight, seconds]
     done = subprocess.run(
         [sys.executable, str(ROOT / "bench" / "load.py"), *map(str, arguments)],
@@ -97,11 +108,15 @@ def anonymous_mib(pid: int) -> float:
 
 
 def row(name: str, ours: float, kafkas: float, unit: str, *, more_is_better: bool) -> None:
+    sound(name, ours, kafkas)
     ratio = ours / kafkas if more_is_better else kafkas / ours
     print(f"| {name} | {ours:,.0f} | {kafkas:,.0f} | {unit} | {ratio:.2f} |", flush=True)
 
 
 def main() -> None:
+    parser = ArgumentParser()
+    parser.add_argument("--smoke", action="store_true")
+    plan = SMOKE if parser.parse_args().smoke else FULL
     print(f"CPython {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores\n")
     print("| what | Barnabas | Kafka | unit | better by |\n|---|---|---|---|---|")
     with (
@@ -113,9 +128,12 @@ def main() -> None:
         row("idle anonymous memory", anonymous_mib(ours.pid), anonymous_mib(theirs.pid), "MiB", more_is_better=False)
         for broker in (ours, theirs):
             create_topic(broker)
-            load(broker, 8, 8, WARM_UP_SECONDS)
-        for connections, in_flight in LOADS:
-            rounds = [(load(ours, connections, in_flight), load(theirs, connections, in_flight)) for _ in range(ROUNDS)]
+            load(broker, 8, 8, plan.warm_up_seconds)
+        for connections, in_flight in plan.loads:
+            rounds = [
+                (load(ours, connections, in_flight, plan.seconds), load(theirs, connections, in_flight, plan.seconds))
+                for _ in range(plan.rounds)
+            ]
             name = f"produce, {connections} connections with {in_flight} in flight"
             our_best, their_best = (max(each[side]["per_second"] for each in rounds) for side in (0, 1))
             row(name, our_best, their_best, "requests/s", more_is_better=True)

@@ -1,5 +1,7 @@
 """A raw producer: so many connections with so many Produce requests in flight each, for some seconds, as fast as they
 are answered. One record of 100 bytes a request, acks=all. Prints one line of JSON. bench/broker.py runs it.
+
+Answers are counted, and the last of each connection is looked at: refusals are no work that a broker has done.
 """
 
 from __future__ import annotations
@@ -13,8 +15,8 @@ from dataclasses import dataclass, field
 
 from barnabas.protocol.apis import APIS
 from barnabas.protocol.batch_builder import build_batch
-from barnabas.protocol.frames import encode_request
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.frames import decode_response, encode_request
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from barnabas.protocol.record import Record
 
 PRODUCE = 0
@@ -28,6 +30,7 @@ class Client:
     socket: socket.socket
     frame: bytes
     rest: bytes = b""
+    last_answer: bytes = b""
     sent_at: float = 0.0
     latencies: list[float] = field(default_factory=list)
 
@@ -41,15 +44,23 @@ def produce_frame(topic: str, partition: int) -> bytes:
     return b"".join(encode_request(APIS[PRODUCE], VERSION, 1, "load", request))  # type: ignore[arg-type]
 
 
-def answers_in(data: bytes) -> tuple[int, bytes]:
-    """How many whole answers there are, and what follows them."""
-    count = position = 0
+def answers_in(data: bytes) -> tuple[int, bytes, bytes]:
+    """How many whole answers there are, the last of them, and what follows."""
+    count = position = last = 0
     while len(data) - position >= 4:
         end = position + 4 + int.from_bytes(data[position : position + 4], "big")
         if end > len(data):
             break
-        count, position = count + 1, end
-    return count, data[position:]
+        count, last, position = count + 1, position, end
+    return count, data[last:position], data[position:]
+
+
+def check(answer: bytes) -> None:
+    _, response = decode_response(APIS[PRODUCE], VERSION, answer)
+    assert isinstance(response, ProduceResponse)
+    code = response.responses[0].partition_responses[0].error_code
+    if code:
+        raise RuntimeError(f"the broker refused a record with error {code}")
 
 
 def run(host: str, port: int, topic: str, partitions: int, connections: int, in_flight: int, seconds: float) -> None:
@@ -72,8 +83,9 @@ def run(host: str, port: int, topic: str, partitions: int, connections: int, in_
             data = client.socket.recv(READ_BYTES)
             if not data:
                 raise ConnectionError("the broker closed a connection")
-            count, client.rest = answers_in(client.rest + data)
+            count, last_answer, client.rest = answers_in(client.rest + data)
             if count:
+                client.last_answer = last_answer
                 done += count
                 if in_flight == 1:
                     now = time.perf_counter()
@@ -81,6 +93,9 @@ def run(host: str, port: int, topic: str, partitions: int, connections: int, in_
                     client.sent_at = now
                 client.socket.sendall(client.frame * count)
     took = now - began
+    for client in clients:
+        if client.last_answer:
+            check(client.last_answer)
     latencies = sorted(latency for client in clients for latency in client.latencies)
     result = {"per_second": done / took}
     for name, share in (("p50_us", 0.5), ("p99_us", 0.99)):
@@ -90,6 +105,6 @@ def run(host: str, port: int, topic: str, partitions: int, connections: int, in_
 
 
 if __name__ == "__main__":
-    host, port, topic, *numbers = sys.argv[1:]
-    partitions, connections, in_flight, seconds = map(int, numbers)
-    run(host, int(port), topic, partitions, connections, in_flight, seconds)
+    host, port, topic, *numbers, seconds = sys.argv[1:]
+    partitions, connections, in_flight = map(int, numbers)
+    run(host, int(port), topic, partitions, connections, in_flight, float(seconds))

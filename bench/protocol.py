@@ -1,4 +1,5 @@
-"""The codec beside kio 0.6.5, in one run: `make bench-protocol` prints the table of docs/PERFORMANCE.md.
+"""The codec beside kio 0.6.5, in one run: `make bench-protocol` prints the table of docs/PERFORMANCE.md; with --smoke,
+in a second, only that it can.
 
 A row is what a broker does for one request: decode it, and encode its answer. Both sides get the same bytes and write
 the same bytes, which is asserted. Rounds alternate between the two, and the best round of each counts, since this is
@@ -13,9 +14,11 @@ import platform
 import subprocess
 import sys
 import timeit
+from argparse import ArgumentParser
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version as installed
+from pathlib import Path
 
 from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_reader, entity_writer
@@ -26,8 +29,10 @@ from barnabas.protocol.messages import fetch, metadata, offset_commit, produce
 from barnabas.protocol.record import Record
 from barnabas.protocol.schema import Message, Uuid
 
-ROUNDS = 15
-SECONDS_A_ROUND = 0.02
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # it is run as a script
+
+from bench.sound import sound
+
 TOPIC_ID = Uuid(range(1, 17))
 
 Measure = Callable[[], object]
@@ -188,12 +193,12 @@ def measures(case: Case) -> tuple[dict[str, Measure], dict[str, Measure]]:
     return ours, theirs
 
 
-def best_us(sides: tuple[Measure, Measure]) -> tuple[float, float]:
+def best_us(sides: tuple[Measure, Measure], rounds: int, seconds_a_round: float) -> tuple[float, float]:
     """Microseconds of one call, for both, in alternating rounds."""
     timers = [timeit.Timer(side) for side in sides]
-    counts = [max(1, int(SECONDS_A_ROUND / max(timer.timeit(1), 1e-6))) for timer in timers]
+    counts = [max(1, int(seconds_a_round / max(timer.timeit(1), 1e-6))) for timer in timers]
     best = [float("inf")] * 2
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for index, timer in enumerate(timers):
             best[index] = min(best[index], timer.timeit(counts[index]) / counts[index] * 1e6)
     return best[0], best[1]
@@ -216,35 +221,43 @@ print(json.dumps([took * 1e3, (resident_kb() - before) / 1024]))
 """
 
 
-def imported(code: str) -> tuple[float, float]:
+def imported(code: str, runs_wanted: int) -> tuple[float, float]:
     """Milliseconds and megabytes that an import takes in a new process, at the best."""
     runs = []
-    for _ in range(10):
+    for _ in range(runs_wanted):
         command = [sys.executable, "-c", IN_A_NEW_PYTHON.format(code=code)]
         runs.append(json.loads(subprocess.run(command, capture_output=True, check=True).stdout))
     return min(run[0] for run in runs), min(run[1] for run in runs)
 
 
 def main() -> None:
+    parser = ArgumentParser()
+    parser.add_argument("--smoke", action="store_true", help="one short round of everything")
+    is_smoke = parser.parse_args().smoke
+    rounds, seconds_a_round, runs = (1, 0.001, 1) if is_smoke else (15, 0.02, 10)
     print(f"CPython {platform.python_version()}, kio {installed('kio')}, {platform.machine()}\n")
     print("| microseconds | ours: decode | encode | both | kio: decode | encode | both | kio / ours |")
     print("|---|---|---|---|---|---|---|---|")
     for case in cases():
         ours, theirs = measures(case)
-        decode_us, encode_us = (best_us((ours[part], theirs[part])) for part in ("decode", "encode"))
+        decode_us, encode_us = (
+            best_us((ours[part], theirs[part]), rounds, seconds_a_round) for part in ("decode", "encode")
+        )
         both = [decode_us[side] + encode_us[side] for side in (0, 1)]
         row = [decode_us[0], encode_us[0], both[0], decode_us[1], encode_us[1], both[1]]
+        sound(case.name, *row)
         print(
             f"| {case.name} v{case.version} | {' | '.join(f'{value:.1f}' for value in row)} | {both[1] / both[0]:.1f} |"
         )
     print("\n| import, in a new process | ms | MB |\n|---|---|---|")
     for name, code in IMPORTS.items():
-        milliseconds, megabytes = imported(code)
+        milliseconds, megabytes = imported(code, runs)
+        sound(name, milliseconds, megabytes)
         print(f"| {name} | {milliseconds:.0f} | {megabytes:.1f} |")
     everything = "\n".join(
         ["from barnabas.protocol.apis import APIS", "for api in APIS.values(): api.request, api.response"]
     )
-    milliseconds, megabytes = imported(everything)
+    milliseconds, megabytes = imported(everything, runs)
     print(f"| ours, with every message of every API | {milliseconds:.0f} | {megabytes:.1f} |")
 
 

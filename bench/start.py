@@ -1,8 +1,9 @@
 """From the start of the process to a broker that is ready: on an empty directory, and with a thousand partitions.
 
-    python bench/start.py [RUNS]
+    python bench/start.py [--smoke] [RUNS]
 
-Ready is when it says so, which is when it answers; the median and the best of the runs, in milliseconds.
+Ready is when it says so, which is when it answers; the median and the best of the runs, in milliseconds. --smoke is one
+run with few partitions, to see that the benchmark works.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from argparse import ArgumentParser
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,9 +23,14 @@ from barnabas.protocol.batch_builder import build_batch
 from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from barnabas.protocol.record import Record
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # it is run as a script
+
+from bench.sound import sound
 from tests.kafka.client import RawClient
 
-PARTITIONS = 1000
+PARTITIONS, SMOKE_PARTITIONS = 1000, 20
+PARTITIONS_A_REQUEST = 100
 TOPIC = "many"
 
 
@@ -52,14 +59,15 @@ class Run:
         return (time.perf_counter() - began) * 1000
 
 
-def fill(port: int) -> None:
+def fill(port: int, partitions: int) -> None:
     with RawClient("127.0.0.1", port) as client:
-        topic = CreatableTopic(name=TOPIC, num_partitions=PARTITIONS, replication_factor=1)
+        topic = CreatableTopic(name=TOPIC, num_partitions=partitions, replication_factor=1)
         created = client.ask(CreateTopicsRequest(topics=[topic], timeout_ms=60_000), 7, CreateTopicsResponse)
         assert created.topics[0].error_code == 0, created
-        for first in range(0, PARTITIONS, 100):
+        for first in range(0, partitions, PARTITIONS_A_REQUEST):
             records = build_batch([Record(value=bytes(1000), timestamp=1)])
-            data = [PartitionProduceData(index=first + number, records=records) for number in range(100)]
+            numbers = range(first, min(first + PARTITIONS_A_REQUEST, partitions))
+            data = [PartitionProduceData(index=number, records=records) for number in numbers]
             request = ProduceRequest(
                 acks=-1, timeout_ms=60_000, topic_data=[TopicProduceData(name=TOPIC, partition_data=data)]
             )
@@ -68,6 +76,7 @@ def fill(port: int) -> None:
 
 
 def told(what: str, times: list[float]) -> None:
+    sound(what, *times)
     print(f"{what:50} median {statistics.median(times):6.0f} ms   best {min(times):6.0f} ms")
 
 
@@ -81,7 +90,11 @@ def repeated(runs: int, directory: Callable[[int], Path], how: signal.Signals) -
 
 
 def main() -> None:
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 7
+    parser = ArgumentParser()
+    parser.add_argument("--smoke", action="store_true")
+    parser.add_argument("runs", nargs="?", type=int, default=7)
+    given = parser.parse_args()
+    runs, partitions = (1, SMOKE_PARTITIONS) if given.smoke else (given.runs, PARTITIONS)
     with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as name:
         parent = Path(name)
         Run(parent / "first").end(signal.SIGTERM)  # Python compiles what it imports
@@ -90,14 +103,14 @@ def main() -> None:
         told("stopped", ended)
         many = parent / "many"
         run = Run(many)
-        fill(run.port)
+        fill(run.port, partitions)
         run.end(signal.SIGTERM)
         ready, ended = repeated(runs, lambda _: many, signal.SIGTERM)
-        told(f"ready with {PARTITIONS} partitions after a clean stop", ready)
+        told(f"ready with {partitions} partitions after a clean stop", ready)
         told("stopped", ended)
         Run(many).end(signal.SIGKILL)
         ready, _ = repeated(runs, lambda _: many, signal.SIGKILL)
-        told(f"ready with {PARTITIONS} partitions after kill -9", ready)
+        told(f"ready with {partitions} partitions after kill -9", ready)
 
 
 if __name__ == "__main__":

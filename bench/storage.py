@@ -1,7 +1,8 @@
 """What the log costs over what it cannot do without: `make bench-storage`.
 
 Every row sets a figure of the log beside a bare figure from the same run, in alternating rounds; only the ratios mean
-anything on a shared machine. Data lies in a temporary directory of the system's disk.
+anything on a shared machine. Data lies in a temporary directory of the system's disk. With --smoke everything is done
+once and with little, to see that it works.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from crc32c import crc32c
 
@@ -47,11 +50,31 @@ from barnabas.storage.log_directory import LogDirectory, TopicPartition
 from barnabas.storage.offset_map import BYTES_PER_SLOT
 from barnabas.storage.topic_config import TopicConfig
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # it is run as a script
+
+from bench.sound import sound
+
 NOW = 1_700_000_000_000
 CONFIG = TopicConfig.load({})
-ROUNDS = 7
-APPENDS_A_ROUND = 1_500
 MEBIBYTE = 1 << 20
+
+
+class Scale(NamedTuple):
+    """How much is done of everything."""
+
+    rounds: int
+    appends: int
+    """Of a round."""
+    reads: int
+    partitions: int
+    recovered_bytes: int
+    compacted_batches: int
+    beside_batches: int
+    beside_rounds: int
+
+
+FULL = Scale(7, 1_500, 2_000, 1_000, 256 * MEBIBYTE, 8_000, 24_000, 5)
+SMOKE = Scale(1, 50, 50, 20, MEBIBYTE, 200, 400, 1)
 
 
 def batch_of(bytes_: int, producer_id: int = NO_PRODUCER_ID, number: int = 0) -> bytes:
@@ -65,13 +88,13 @@ def fresh_log(directory: Path) -> Log:
     return open_log(SystemDisk(), directory, CONFIG, now_ms=NOW, clean=True)
 
 
-def alternating(one: Callable[[], float], other: Callable[[], float], rounds: int = ROUNDS) -> tuple[float, float]:
+def alternating(one: Callable[[], float], other: Callable[[], float], rounds: int) -> tuple[float, float]:
     """The best of each, in rounds that take turns."""
     both = [(one(), other()) for _ in range(rounds)]
     return min(first for first, _ in both), min(second for _, second in both)
 
 
-def bench_append(root: Path) -> None:
+def bench_append(root: Path, scale: Scale) -> None:
     """Appending checked batches, beside a loop that reads the header, takes the checksum and writes."""
     for size in (1_024, 16 * 1_024):
         data = batch_of(size)
@@ -80,30 +103,30 @@ def bench_append(root: Path) -> None:
 
         def ours(data: bytes = data, log: Log = log) -> float:
             began = time.perf_counter()
-            for _ in range(APPENDS_A_ROUND):
+            for _ in range(scale.appends):
                 batch = Batch(data)
                 batch.check()
                 log.append_as_leader([batch], 0, NOW)
-            return (time.perf_counter() - began) / APPENDS_A_ROUND
+            return (time.perf_counter() - began) / scale.appends
 
         def bare(data: bytes = data, descriptor: int = descriptor) -> float:
             position = os.fstat(descriptor).st_size
             view = memoryview(data)
             began = time.perf_counter()
-            for _ in range(APPENDS_A_ROUND):
+            for _ in range(scale.appends):
                 header = HEADER.unpack_from(data)
                 if crc32c(view[21:]) != header[4]:
                     raise ValueError("crc")
                 os.pwrite(descriptor, data, position)
                 position += len(data)
-            return (time.perf_counter() - began) / APPENDS_A_ROUND
+            return (time.perf_counter() - began) / scale.appends
 
-        our_s, bare_s = alternating(ours, bare)
+        our_s, bare_s = alternating(ours, bare, scale.rounds)
         os.close(descriptor)
         row(f"append, batches of {size // 1024} KiB", our_s * 1e6, bare_s * 1e6, "µs", bare_s / our_s)
 
 
-def bench_group_commit(root: Path) -> None:
+def bench_group_commit(root: Path, scale: Scale) -> None:
     """durability=fsync where 64 appends wait for one sync, beside writing and syncing each."""
     data = batch_of(1_024)
     log = fresh_log(root / "group")
@@ -126,24 +149,24 @@ def bench_group_commit(root: Path) -> None:
             os.fdatasync(descriptor)
         return (time.perf_counter() - began) / 64
 
-    our_s, bare_s = alternating(ours, bare, rounds=5)
+    our_s, bare_s = alternating(ours, bare, min(scale.rounds, 5))
     os.close(descriptor)
     row("durable append of 1 KiB: 64 share a sync; each its own", our_s * 1e6, bare_s * 1e6, "µs", bare_s / our_s)
 
 
-def bench_read(root: Path) -> None:
+def bench_read(root: Path, scale: Scale) -> None:
     """Finding 1 MiB at the first and at the last offset of a small and of a large log; no byte of it is read."""
     for name, segments in (("100 MiB", 1), ("20 GiB, sparse", 20)):
         log = sparse_log(root / f"read-{segments}", segments)
 
         def reading(offset: int, log: Log = log) -> float:
             began = time.perf_counter()
-            for _ in range(2_000):
+            for _ in range(scale.reads):
                 if not len(log.read(offset, MEBIBYTE)):
                     raise ValueError("nothing read")
-            return (time.perf_counter() - began) / 2_000
+            return (time.perf_counter() - began) / scale.reads
 
-        first_s, last_s = alternating(partial(reading, 0), partial(reading, log.end_offset - 64))
+        first_s, last_s = alternating(partial(reading, 0), partial(reading, log.end_offset - 64), scale.rounds)
         row(f"read 1 MiB of {name}: first and last offset", first_s * 1e6, last_s * 1e6, "µs", last_s / first_s)
 
 
@@ -166,13 +189,13 @@ def sparse_log(directory: Path, segments: int) -> Log:
     return log
 
 
-def bench_reopen(root: Path) -> None:
-    """Opening a directory of a thousand partitions that was closed cleanly, beside listing and reading its files."""
+def bench_reopen(root: Path, scale: Scale) -> None:
+    """Opening a directory of many partitions that was closed cleanly, beside listing and reading its files."""
     path = root / "reopen"
     disk = SystemDisk()
     directory = LogDirectory(disk, path, holder="bench", report=print)
     data = batch_of(1_024)
-    for number in range(1_000):
+    for number in range(scale.partitions):
         log = directory.create(TopicPartition("orders", number), Uuid(range(16)), CONFIG, NOW)
         for _ in range(3):
             log.append_as_leader([Batch(data)], 0, NOW)
@@ -195,11 +218,11 @@ def bench_reopen(root: Path) -> None:
                     file.read_bytes()
         return time.perf_counter() - began
 
-    our_s, bare_s = alternating(ours, bare, rounds=3)
-    row("reopen 1,000 partitions after a clean stop", our_s * 1e3, bare_s * 1e3, "ms", bare_s / our_s)
+    our_s, bare_s = alternating(ours, bare, min(scale.rounds, 3))
+    row(f"reopen {scale.partitions:,} partitions after a clean stop", our_s * 1e3, bare_s * 1e3, "ms", bare_s / our_s)
 
 
-def bench_recovery(root: Path) -> None:
+def bench_recovery(root: Path, scale: Scale) -> None:
     """Recovering a log after a crash, beside mapping the same file and taking one checksum of it all."""
     for name, bytes_, producer_id in (
         ("16 KiB", 16 * 1_024, -1),
@@ -207,7 +230,7 @@ def bench_recovery(root: Path) -> None:
         ("2 KiB", 2 * 1_024, -1),
     ):
         log = fresh_log(root / f"recovery-{bytes_}{producer_id}")
-        for number in range(256 * MEBIBYTE // bytes_):
+        for number in range(scale.recovered_bytes // bytes_):
             log.append_as_leader([Batch(batch_of(bytes_, producer_id, number))], 0, NOW)
         size, file = log.size, log.active.file
 
@@ -224,7 +247,7 @@ def bench_recovery(root: Path) -> None:
             crc32c(file.view(0, size))
             return time.perf_counter() - began
 
-        our_s, bare_s = alternating(ours, bare)
+        our_s, bare_s = alternating(ours, bare, scale.rounds)
         row(
             f"recover {size // MEBIBYTE} MiB in batches of {name}",
             size / our_s / MEBIBYTE,
@@ -234,12 +257,12 @@ def bench_recovery(root: Path) -> None:
         )
 
 
-def bench_compaction(root: Path) -> None:
+def bench_compaction(root: Path, scale: Scale) -> None:
     """Compacting 1 KB records of which a tenth stays, beside reading the same bytes and taking their checksum."""
 
     def ours() -> float:
         directory = root / f"compaction-{time.monotonic_ns()}"
-        log = log_to_compact(directory, 8_000)
+        log = log_to_compact(directory, scale.compacted_batches)
         size = log.size
         job = job_of(log)
         began = time.perf_counter()
@@ -256,7 +279,7 @@ def bench_compaction(root: Path) -> None:
         crc32c(content)
         return (time.perf_counter() - began) / len(content)
 
-    our_s, bare_s = alternating(ours, bare, rounds=2)
+    our_s, bare_s = alternating(ours, bare, min(scale.rounds, 2))
     row("compact 1 KB records, 16 a batch", 1e-6 / our_s, 1e-6 / bare_s, "MB/s", bare_s / our_s)
 
 
@@ -336,9 +359,9 @@ class Worker:
         return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM:"))
 
 
-def bench_beside(root: Path) -> None:
+def bench_beside(root: Path, scale: Scale) -> None:
     """Appending 16 KiB two thousand times a second, as an event loop would that also looks after a worker process that
-    compacts 400 MB beside it, and the same without. What is measured is all that the loop does in one turn; of the
+    compacts a log beside it, and the same without. What is measured is all that the loop does in one turn; of the
     rounds, which take turns, the best counts, since others may be at work on the machine."""
     data = batch_of(16 * 1_024)
     beside: list[list[float]] = []
@@ -363,8 +386,8 @@ def bench_beside(root: Path) -> None:
         shutil.rmtree(log.directory)
         return sorted(latencies)
 
-    for _ in range(5):
-        log = log_to_compact(root / f"compacted-{time.monotonic_ns()}", 24_000)
+    for _ in range(scale.beside_rounds):
+        log = log_to_compact(root / f"compacted-{time.monotonic_ns()}", scale.beside_batches)
         log.unsynced().sync()
         worker = Worker(log)
         workers.append(worker)
@@ -376,13 +399,20 @@ def bench_beside(root: Path) -> None:
         one, other = (min(each[int(len(each) * share)] for each in rounds) for rounds in (beside, alone))
         row(f"append 16 KiB beside a compaction; alone: {name}", one * 1e6, other * 1e6, "µs", other / one)
     rate = max(worker.size / worker.took for worker in workers)
-    row("a worker process for 400 MB, beside that; wanted", rate / 1e6, 30, "MB/s", 30e6 / rate)
-    grown = max(worker.peak_bytes - worker.idle_bytes for worker in workers)
+    row(
+        f"a worker process for {workers[0].size / 1e6:,.0f} MB, beside that; wanted",
+        rate / 1e6,
+        30,
+        "MB/s",
+        30e6 / rate,
+    )
+    grown = max(1, *(worker.peak_bytes - worker.idle_bytes for worker in workers))
     slots = min(workers[0].job.map_bytes, int(workers[0].job.end_offset / 0.9 + 100) * BYTES_PER_SLOT)
     row("its memory above an idle one; its map", grown / MEBIBYTE, slots / MEBIBYTE, "MiB", slots / grown)
 
 
 def row(name: str, ours: float, bare: float, unit: str, ratio: float) -> None:
+    sound(name, ours, bare)
     print(f"| {name} | {ours:,.1f} | {bare:,.1f} | {unit} | {ratio:.2f} |", flush=True)
 
 
@@ -397,18 +427,24 @@ BENCHES = [
 ]
 
 
-def main(names: list[str]) -> None:
+def main() -> None:
     """All of them, or those whose names are given."""
+    benches = {bench.__name__.removeprefix("bench_"): bench for bench in BENCHES}
+    parser = ArgumentParser()
+    parser.add_argument("--smoke", action="store_true")
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(benches)}")
+    given = parser.parse_args()
+    if not set(given.names) <= benches.keys():
+        parser.error(f"there is no {', '.join(given.names)}: name some of {', '.join(benches)}")
     root = Path(tempfile.mkdtemp(prefix="barnabas-bench-"))
     print(f"CPython {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores\n")
     print("| what | ours | bare | unit | bare / ours |\n|---|---|---|---|---|")
     try:
-        for bench in BENCHES:
-            if not names or bench.__name__.removeprefix("bench_") in names:
-                bench(root)
+        for name in given.names or benches:
+            benches[name](root, SMOKE if given.smoke else FULL)
     finally:
         shutil.rmtree(root)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
