@@ -43,6 +43,8 @@ class Index:
         self._count = 0
         self._last: tuple[int, int] | None = None
         """The last row, so that an append need not read it."""
+        self._is_apart = False
+        """Rows are in memory and not in the file, since `begin_anew`."""
 
     def __len__(self) -> int:
         self._opened()
@@ -97,6 +99,10 @@ class Index:
     def _grow(self) -> memoryview:
         size = self._room * self.row.size
         rows = min(max(2 * self._room, FIRST_ALLOCATION_BYTES // self.row.size), self.max_rows)
+        if self._is_apart:
+            self._map = memoryview(bytearray(self._packed().ljust(rows * self.row.size, b"\0")))
+            self._room = rows
+            return self._map
         file = self.disk.open(self.path)
         self._release()
         try:
@@ -131,8 +137,57 @@ class Index:
         self._count = 0
         self._last = None
 
+    # All rows anew, from the batches. Most often they come out as they were, and then the file is left alone.
+
+    def begin_anew(self) -> None:
+        """No rows, until `leave` or `replace`; the file keeps its own."""
+        self._release()
+        self._map = memoryview(bytearray())
+        self._count = 0
+        self._last = None
+        self._is_apart = True
+
+    def is_in_file(self, *, goes_on: bool, rows_to_spare: int = 0) -> bool:
+        """Whether the file has the same rows. If it `goes_on` they may be followed by the space for others, be there or
+        not if there are none, and lack the last few."""
+        rows = self._packed()
+        try:
+            file = self.disk.open(self.path, create=False)
+        except FileNotFoundError:
+            return goes_on and self._count <= rows_to_spare
+        size = file.size()
+        if size % self.row.size or size > max(2 * len(rows), FIRST_ALLOCATION_BYTES):
+            return False
+        found = file.read(0, size)
+        if not goes_on:
+            return found == rows
+        ends = range(len(rows), len(rows) - (rows_to_spare + 1) * self.row.size, -self.row.size)
+        return any(found == rows[:end].ljust(size, b"\0") for end in ends if 0 <= end <= size)
+
+    def leave(self) -> None:
+        """The file as it is."""
+        self._release()
+        self._last = None
+        self._is_apart = False
+
+    def replace(self, *, safely: bool) -> None:
+        """The file's rows by these; `safely`, so that it never has rows that a power cut may change."""
+        rows = self._packed()
+        self.leave()
+        if safely:
+            self.disk.replace_file(self.path, rows)
+            return
+        file = self.disk.open(self.path)
+        file.truncate(0)
+        file.write(0, [rows])
+
+    def _packed(self) -> bytes:
+        return bytes(self._opened()[: self._count * self.row.size])
+
     def trim(self) -> None:
         """Cut the file to its rows, as a sealed segment's and a cleanly closed log's are."""
+        if self._is_apart:
+            return
         self._opened()
         self._release()
         self.disk.open(self.path).truncate(self._count * self.row.size)

@@ -5,6 +5,7 @@ After a clean stop no batch is read but the few behind the last row of the activ
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -63,6 +64,8 @@ class _Loader:
         self.now_ms = now_ms
         self.report = report
         self._finish_swaps()
+        self.recovered: tuple[Segment, int] | None = None
+        """The last one that was, and its next offset."""
         self.epochs_lost = False
         try:
             epochs = LeaderEpochs.load(disk, directory)
@@ -175,10 +178,7 @@ class _Loader:
         for number, segment in enumerate(list(log.segments)):
             rest = log.segments[number + 1 :]
             if number >= unsynced:
-                torn = self._recover(segment)
-                if recovery_point is not None and segment.read_next_offset() <= recovery_point:
-                    # As soon as it is sealed, the next start would not read it again, and trust its new indexes.
-                    segment.sync()
+                torn = self._recover(segment, recovery_point or 0)
                 if torn or (rest and self._ends_early(segment, rest[0], written[number - unsynced])):
                     self._cut_behind(segment, rest)
                     break
@@ -233,17 +233,23 @@ class _Loader:
         segment.sync()
         self.disk.sync_directory(self.directory)
 
-    def _recover(self, segment: Segment) -> int:
+    def _recover(self, segment: Segment, recovery_point: int) -> int:
         """How many bytes were cut off."""
         log = self.log
+        is_last = segment is log.segments[-1]
         self._producers_before(segment)
-        recovered = recover_segment(segment, log.epochs, log.producers)
+        recovered = recover_segment(segment, log.epochs, log.producers, goes_on=is_last, synced_offset=recovery_point)
+        self.recovered = segment, recovered.next_offset
         if recovered.removed_bytes:
             self.report(
                 f"{segment.path('.log')}: {recovered.removed_bytes} bytes from byte {segment.size} on (offset "
                 f"{recovered.next_offset}) are cut off: {recovered.reason}"
             )
-        log.producers.take_snapshot()
+        if is_last:
+            # The next start begins before it all the same, or the stop takes one.
+            log.producers.confirm_snapshot()
+        else:
+            log.take_snapshot()
         return recovered.removed_bytes
 
     def _rebuild(self, segment: Segment) -> None:
@@ -268,16 +274,18 @@ class _Loader:
         log.end_offset = segment.base_offset
         log.segments = segments[: segments.index(segment)]
         if log.segments:
-            self._reload_producers()
+            self._reload_producers(in_doubt=True)
         else:
-            log.producers.truncate_and_reload(log.start_offset, segment.base_offset, self.now_ms)
+            log.producers.truncate_and_reload(log.start_offset, segment.base_offset, self.now_ms, in_doubt=True)
         log.segments = segments
 
     # What is known then
 
     def _find_end(self, start_offset: int) -> None:
         log = self.log
-        if log.segments:
+        if log.segments and self.recovered is not None and self.recovered[0] is log.active:
+            log.end_offset = self.recovered[1]
+        elif log.segments:
             try:
                 if not log.active.rows_go_on():
                     self.report(f"{log.active.path('.log')}: its indexes are of other batches and are built anew")
@@ -286,7 +294,7 @@ class _Loader:
             except CorruptSegment as error:
                 # Closed cleanly, and damaged since: then nothing that is remembered of this segment counts.
                 self.report(f"{error}; the segment is recovered")
-                self._recover(log.active)
+                self._recover(log.active, sys.maxsize)
                 log.end_offset = log.active.read_next_offset()
         if log.segments and log.end_offset < start_offset:
             self.report(f"{self.directory}: ends at {log.end_offset}, before its start {start_offset}: it begins anew")
@@ -325,12 +333,13 @@ class _Loader:
 
     def _settle_producers(self) -> None:
         log = self.log
+        log.producers.snapshots.delete_doubted()
         log.producers.snapshots.delete_strays([segment.base_offset for segment in log.segments])
         self._reload_producers()
 
-    def _reload_producers(self) -> None:
+    def _reload_producers(self, *, in_doubt: bool = False) -> None:
         try:
-            self.log.reload_producers(self.now_ms)
+            self.log.reload_producers(self.now_ms, in_doubt=in_doubt)
         except CorruptSegment as error:
             self.report(f"{error}; what producers did behind it is not known")
             self.log.producers.end_offset = self.log.end_offset

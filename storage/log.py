@@ -237,11 +237,15 @@ class Log:
             return self.active
         active.seal()
         self.producers.end_offset = base_offset
-        snapshot = self.producers.take_snapshot(sync=False)
-        if snapshot is not None:
-            self._unsynced_snapshots.append((base_offset, snapshot))
+        self.take_snapshot()
         self.segments.append(self.new_segment(base_offset, now_ms))
         return self.active
+
+    def take_snapshot(self) -> None:
+        """Of the producers; it is synced with the segment before it."""
+        snapshot = self.producers.take_snapshot(sync=False)
+        if snapshot is not None:
+            self._unsynced_snapshots.append((self.producers.end_offset, snapshot))
 
     def new_segment(self, base_offset: int, now_ms: int) -> Segment:
         return Segment(
@@ -411,11 +415,11 @@ class Log:
         self.producers.on_log_start_offset_increased(offset)
         return True
 
-    def reload_producers(self, now_ms: int) -> None:
+    def reload_producers(self, now_ms: int, *, in_doubt: bool = False) -> None:
         """What is known of producers, from the newest snapshot and the log behind it."""
-        self.producers.truncate_and_reload(self.start_offset, self.end_offset, now_ms)
+        self.producers.truncate_and_reload(self.start_offset, self.end_offset, now_ms, in_doubt=in_doubt)
         begin = self.producers.end_offset
-        for segment in self.segments[self.segment_number(begin) :]:
+        for segment in self.segments[self.segment_number(begin) :] if begin < self.end_offset else ():
             for place in segment.places_before(begin):
                 if place.batch.last_offset >= begin:
                     self.producers.apply(segment.whole(place))

@@ -76,6 +76,8 @@ class ProducerSnapshots:
         """Who renames the directory says so here."""
         found = map(_NAME.fullmatch, disk.names(directory))
         self._offsets = sorted(int(match[1]) for match in found if match)
+        self._doubted: set[int] = set()
+        """Of files that are there and count as if they were not, until they have been written again."""
 
     @property
     def offsets(self) -> tuple[int, ...]:
@@ -101,9 +103,29 @@ class ProducerSnapshots:
         file.write(0, [encode_snapshot(entries)])
         if sync:
             file.sync()
+        self._doubted.discard(offset)
         if offset not in self._offsets:
             insort(self._offsets, offset)
         return file
+
+    def doubt_after(self, offset: int) -> None:
+        """Those behind it count no more, unless `confirm` says so; `delete_doubted` the rest."""
+        count = bisect_left(self._offsets, offset + 1)
+        self._doubted.update(self._offsets[count:])
+        del self._offsets[count:]
+
+    def confirm(self, offset: int, entries: Iterable[ProducerEntry]) -> bool:
+        """Whether there is one that has come into doubt and says just this."""
+        if offset not in self._doubted or self._disk.read_file(self.path(offset)) != encode_snapshot(entries):
+            return False
+        self._doubted.discard(offset)
+        insort(self._offsets, offset)
+        return True
+
+    def delete_doubted(self) -> None:
+        for offset in self._doubted:
+            self._disk.remove(self.path(offset))
+        self._doubted.clear()
 
     def read(self, offset: int) -> list[ProducerEntry]:
         return decode_snapshot(self._disk.read_file(self.path(offset)))

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from barnabas.protocol.batches import Attributes, Batch
 from barnabas.protocol.control import ControlRecordType
+from barnabas.protocol.records.producer_snapshot import ProducerEntry
 from barnabas.storage.disk import File
 from barnabas.storage.producer import AppendOrigin, Producer, RememberedBatch, read_marker
 from barnabas.storage.producer_snapshots import ProducerSnapshots
@@ -197,25 +198,37 @@ class ProducerState:
             del self._producers[producer.producer_id]
 
     def take_snapshot(self, *, sync: bool = True) -> File | None:
-        """Write a snapshot at `end_offset`, unless there is one there or behind it.
-
-        Kafka writes the producers in the order of a hash table, which has no meaning; ours ascend.
-        """
-        if self.end_offset <= self._snapshot_offset:
+        """Write a snapshot at `end_offset`, unless there is one there or behind it."""
+        if self.end_offset <= self._snapshot_offset or self.confirm_snapshot():
             return None
-        entries = [self._producers[producer_id].to_entry() for producer_id in sorted(self._producers)]
-        file = self.snapshots.write(self.end_offset, entries, sync=sync)
+        file = self.snapshots.write(self.end_offset, self._entries(), sync=sync)
         self._snapshot_offset = self.end_offset
         return file
 
-    def truncate_and_reload(self, log_start_offset: int, log_end_offset: int, now_ms: int) -> None:
+    def confirm_snapshot(self) -> bool:
+        """Whether the one at `end_offset`, which had come into doubt, says what is known."""
+        if not self.snapshots.confirm(self.end_offset, self._entries()):
+            return False
+        self._snapshot_offset = self.end_offset
+        return True
+
+    def _entries(self) -> list[ProducerEntry]:
+        """Kafka writes the producers in the order of a hash table, which has no meaning; ours ascend."""
+        return [self._producers[producer_id].to_entry() for producer_id in sorted(self._producers)]
+
+    def truncate_and_reload(
+        self, log_start_offset: int, log_end_offset: int, now_ms: int, *, in_doubt: bool = False
+    ) -> None:
         """Go back to the newest snapshot between the two offsets; from `end_offset` on, the log is to be replayed.
 
-        Snapshots outside are deleted. A log is never cut off below its high watermark, so that no transaction of
-        what remains is unreplicated.
+        Snapshots outside are deleted, or those behind come `in_doubt`. A log is never cut off below its high watermark,
+        so that no transaction of what remains is unreplicated.
         """
         self.snapshots.delete_before(log_start_offset + 1)
-        self.snapshots.delete_after(log_end_offset)
+        if in_doubt:
+            self.snapshots.doubt_after(log_end_offset)
+        else:
+            self.snapshots.delete_after(log_end_offset)
         if log_end_offset == self.end_offset:
             self.on_log_start_offset_increased(log_start_offset)
             return

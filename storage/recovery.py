@@ -46,16 +46,23 @@ class Recovered(NamedTuple):
     """Why bytes were removed."""
 
 
-def recover_segment(segment: Segment, epochs: LeaderEpochs, producers: ProducerState) -> Recovered:
-    """Make the segment whole again. `producers` have to be those at its beginning, and are those at its end then."""
-    segment.forget_indexes()
+def recover_segment(
+    segment: Segment, epochs: LeaderEpochs, producers: ProducerState, *, goes_on: bool = False, synced_offset: int = 0
+) -> Recovered:
+    """Make the segment whole again. `producers` have to be those at its beginning, and are those at its end then.
+
+    What is as it should be is not written again. If the segment `goes_on`, because it is the last, it is not sealed.
+    One that ends at the `synced_offset` is on disk then: as soon as it is sealed, the next start would not read it
+    again, and trust what was written here. Any other may be lost, and is recovered once more.
+    """
+    segment.begin_indexes_anew()
     size = segment.size
     reader = _Reader(segment, epochs, producers)
     reason = reader.read_all()
     if reader.position < size:
         segment.file.truncate(reader.position)
         segment.size = reader.position
-    segment.seal()
+    segment.finish_indexes(goes_on=goes_on, safely=reader.following <= synced_offset)
     return Recovered(reader.following, size - reader.position, reason)
 
 

@@ -72,6 +72,7 @@ class Segment:
         self._bytes_since_row = 0
         self._uncut = False
         """Bytes of an append that failed are still behind `size`."""
+        self._had_aborts = False
 
     @property
     def file(self) -> File:
@@ -180,9 +181,35 @@ class Segment:
         self.offset_index.clear()
         self.time_index.clear()
         self.transaction_index.reset()
+        self._begin_noting()
+
+    def _begin_noting(self) -> None:
         self._latest = (NO_TIMESTAMP, self.base_offset)
         self._first_timestamp = None
         self._bytes_since_row = 0
+
+    def begin_indexes_anew(self) -> None:
+        """The same, and the files stay as they are until `finish_indexes` has seen whether they differ. Those of
+        transactions, which few segments have, do not wait."""
+        self._had_aborts = not self.transaction_index.is_empty()
+        self.offset_index.begin_anew()
+        self.time_index.begin_anew()
+        self.transaction_index.reset()
+        self._begin_noting()
+
+    def finish_indexes(self, *, goes_on: bool, safely: bool) -> None:
+        """As sealing leaves them, but if the segment `goes_on` nothing is written only for that. `safely`, what is
+        written is on the disk then: nobody will look again whether it has come there."""
+        rows = len(self.time_index)
+        self.time_index.append_if_later(*self.latest)
+        to_spare = len(self.time_index) - rows
+        for index, spare in ((self.offset_index, 0), (self.time_index, to_spare)):
+            if index.is_in_file(goes_on=goes_on, rows_to_spare=spare):
+                index.leave()
+            else:
+                index.replace(safely=safely)
+        if safely and (self._had_aborts or not self.transaction_index.is_empty()):
+            self.transaction_index.sync()
 
     # Times
 
@@ -403,9 +430,7 @@ class Segment:
         """Both indexes anew from the headers of the batches; the aborted transactions are left alone."""
         self.offset_index.clear()
         self.time_index.clear()
-        self._latest = (NO_TIMESTAMP, self.base_offset)
-        self._first_timestamp = None
-        self._bytes_since_row = 0
+        self._begin_noting()
         for batch, position in self.places():
             self.note(batch, position)
 

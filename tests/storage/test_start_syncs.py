@@ -1,0 +1,124 @@
+"""What a start asks of the disk, counted for many partitions: a sync is waited for, and each needs its reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from barnabas.protocol.schema import Uuid
+from barnabas.storage.checkpoints import CLEAN_SHUTDOWN
+from barnabas.storage.log_directory import LogDirectory, TopicPartition
+from barnabas.storage.topic_config import TopicConfig
+
+from .counting_disk import CountingDisk
+from .test_log import NOW, append
+
+TOPIC_ID = Uuid(range(16))
+PARTITIONS = [TopicPartition("many", number) for number in range(50)]
+CONFIG = TopicConfig.load({"internal.segment.bytes": "700", "index.interval.bytes": "100"})
+
+
+class Node:
+    """From its start on; its disk counts from there."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.disk = CountingDisk()
+        self.directory = LogDirectory(self.disk, path, holder="this node", report=lambda _: None)
+        for partition in list(self.directory.waiting):
+            self.directory.load(partition, CONFIG, NOW)
+        self.logs = self.directory.logs
+
+    def append(self, count: int) -> None:
+        for log in self.logs.values():
+            for _ in range(count):
+                append(log, b"a record")
+
+    def stopped(self) -> Node:
+        """The next one, after a clean stop."""
+        self.directory.close({})
+        return Node(self.path)
+
+    def killed(self) -> Node:
+        self.directory.abandon()
+        return Node(self.path)
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    node = Node(tmp_path)
+    for partition in PARTITIONS:
+        node.directory.create(partition, TOPIC_ID, CONFIG, NOW)
+    return node
+
+
+def test_a_start_after_a_clean_stop_touches_no_log(node: Node) -> None:
+    node.append(5)
+    again = node.stopped()
+    assert again.disk.syncs == [node.path]  # the marker of the clean stop is gone
+    assert again.disk.changes == {CLEAN_SHUTDOWN: 1}
+    assert all(log.end_offset == log.recovery_point == 5 for log in again.logs.values())
+
+
+def test_a_stop_writes_no_epoch_that_has_written_nothing(node: Node) -> None:
+    node.append(5)
+    again = node.stopped()
+    for log in again.logs.values():
+        log.begin_epoch(1)
+    again.disk.forget()
+    once_more = again.stopped()
+    # Three checkpoints and the marker; and each log's active segment is sealed and synced.
+    assert [path for path in again.disk.syncs if path.is_dir()].count(node.path) == 4
+    assert "leader-epoch-checkpoint" not in again.disk.changes
+    assert {log.epochs.latest_epoch for log in once_more.logs.values()} == {0}
+
+
+def test_a_start_after_a_kill_touches_no_log_that_is_as_it_was(node: Node) -> None:
+    node.append(5)
+    again = node.stopped().killed()
+    assert not again.disk.syncs
+    assert not again.disk.changes
+    assert all(log.end_offset == log.recovery_point == 5 for log in again.logs.values())
+
+
+def test_a_start_after_a_kill_touches_no_new_and_empty_log(node: Node) -> None:
+    again = node.killed()
+    assert len(again.logs) == len(PARTITIONS)
+    assert not again.disk.syncs
+    assert not again.disk.changes
+
+
+def test_a_start_after_a_kill_syncs_nothing_of_what_was_appended_since(node: Node) -> None:
+    """It lies behind the recovery point: it is recovered again until that has moved, for which all of it is synced."""
+    node.append(5)
+    again = node.killed()
+    assert not again.disk.syncs
+    assert not again.disk.changes  # rows of an index are written as they come, and are there
+    assert all(log.end_offset == 5 and log.recovery_point == 0 for log in again.logs.values())
+
+
+def test_a_start_after_a_kill_syncs_what_it_cuts_off(node: Node) -> None:
+    node.append(5)
+    log = node.logs[PARTITIONS[7]]
+    whole = log.active.size
+    log.active.file.write(whole, [b"torn" * 9])
+    again = node.killed()
+    path = log.active.path(".log")
+    assert path.stat().st_size == whole
+    assert [each for each in again.disk.syncs if each.suffix == ".log"] == [path]
+    assert {each if each.is_dir() else each.parent for each in again.disk.syncs} == {log.directory}
+
+
+def test_an_index_that_is_wrong_is_written_again_and_on_disk_before_it_counts(node: Node) -> None:
+    """Where the log ends at the recovery point no later start will look into the index again."""
+    node.append(5)
+    again = node.stopped()
+    index = again.logs[PARTITIONS[7]].active.path(".index")
+    right = index.read_bytes()
+    again.directory.abandon()
+    index.write_bytes(b"\7" * len(right))
+    once_more = Node(node.path)
+    assert index.read_bytes() == right
+    assert [path.name for path in once_more.disk.syncs] == [index.name + ".tmp", index.parent.name]
+    assert len(right) >= 16
