@@ -139,9 +139,8 @@ class _Loading:
 
     @property
     def _thread_count(self) -> int:
-        """Opening costs computing and one thread does it; what may not be whole is also synced, log for log."""
-        torn = {piece.directory for piece in self._plan.pieces if piece.place.recovery_point is not None}
-        return max(len(torn) * self._node.config.num_recovery_threads_per_data_dir, 1)
+        """One for each disk: opening a log is computing and small reads, in which two only wait for each other."""
+        return max(len({piece.directory for piece in self._plan.pieces}), 1)
 
     async def _load_in_thread(self, waiting: deque[Piece]) -> None:
         while waiting:

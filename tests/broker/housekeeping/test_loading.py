@@ -50,6 +50,16 @@ def test_after_a_kill_everything_is_there(tmp_path: Path) -> None:
         check(running, there)
 
 
+def test_a_start_complains_of_nothing(tmp_path: Path) -> None:
+    """The controller takes the broker in, and gives it its partitions to lead, before their logs are loaded."""
+    running, _ = killed(tmp_path)
+    for end in (running.stop, running.kill, running.stop):
+        running.lines.clear()
+        running.start()
+        end()
+        assert not [str(line) for line in running.lines if "STORAGE_ERROR" in str(line)]
+
+
 def processes(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The logs that processes have recovered."""
     seen: list[Path] = []
