@@ -130,7 +130,7 @@ class _Creation:
     def _check_name(self, name: str) -> None:
         topics = self.controller.image.topics
         if name in topics.by_name:
-            raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic {name} already exists.")
+            raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
         collision = topics.collision(name)
         if collision is not None:
             raise KafkaError(

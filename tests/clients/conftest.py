@@ -16,6 +16,7 @@ from typing import cast
 import pytest
 
 from tests.clients.broker_process import QUICK, BrokerProcess
+from tests.clients.kafka_tools import Oracles, Tools
 from tests.kafka.broker import KafkaBroker
 from tests.kafka.classpath import find_classpath
 
@@ -77,6 +78,11 @@ def broker(shared_broker: BrokerProcess) -> Iterator[BrokerProcess]:
     shared_broker.new_failures()
     yield shared_broker
     assert shared_broker.new_failures() == ""
+
+
+@pytest.fixture
+def tools(java_oracle: Oracles, broker: BrokerProcess) -> Tools:
+    return Tools(java_oracle, broker)
 
 
 @pytest.fixture

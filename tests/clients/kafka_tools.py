@@ -1,0 +1,81 @@
+"""Kafka's own command line tools, from its published jars, as their scripts call them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.clients.broker_process import BrokerProcess
+from tests.clients.waiting import PATIENCE_S
+from tests.kafka.classpath import java_command
+from tests.kafka.java_oracle import JavaOracle
+
+__all__ = ["Oracles", "Tools", "Verifiable", "table"]
+
+Oracles = Callable[[Path], JavaOracle]
+
+RUNNER = Path(__file__).with_name("ToolRunner.java")
+TOOLS = {
+    "ConfigCommand": "kafka.admin.ConfigCommand",
+    "ConsoleConsumer": "org.apache.kafka.tools.consumer.ConsoleConsumer",
+    "ConsumerGroupCommand": "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
+}
+
+
+class Tools:
+    """Those that end by themselves, in one JVM for all of them."""
+
+    def __init__(self, oracles: Oracles, broker: BrokerProcess) -> None:
+        self._java = oracles(RUNNER)
+        self._broker = broker
+
+    def run(self, tool: str, *arguments: str, stdin: str = "") -> str:
+        """What it prints; AssertionError if it does not end well."""
+        code, out, err = self.attempt(tool, *arguments, stdin=stdin)
+        assert code == 0, f"{tool} ended with {code}:\n{out}{err[-3000:]}"
+        return out
+
+    def attempt(self, tool: str, *arguments: str, stdin: str = "") -> tuple[int, str, str]:
+        name = TOOLS.get(tool, f"org.apache.kafka.tools.{tool}")
+        whole = ["--bootstrap-server", self._broker.bootstrap, *arguments]
+        answer = json.loads(self._java.ask(json.dumps({"tool": name, "arguments": whole, "input": stdin})))
+        return answer["code"], answer["out"], answer["err"]
+
+
+class Verifiable:
+    """One that runs until it is told to stop, and says a line of JSON for all that happens to it."""
+
+    def __init__(self, classpath: str, log: Path, tool: str, *arguments: str) -> None:
+        self._log = log
+        self._read = 0
+        self._events: dict[str, list[dict[str, Any]]] = {}
+        command = [*java_command(classpath, heap_mib=128), f"org.apache.kafka.tools.{tool}", *arguments]
+        with log.open("wb") as out, log.with_suffix(".errors").open("wb") as errors:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=errors)
+
+    def said(self, what: str) -> list[dict[str, Any]]:
+        with self._log.open("rb") as log:
+            log.seek(self._read)
+            new = log.read()
+        whole = new[: new.rfind(b"\n") + 1]
+        self._read += len(whole)
+        for line in whole.splitlines():
+            event = json.loads(line)
+            self._events.setdefault(event["name"], []).append(event)
+        return list(self._events.get(what, ()))
+
+    def end(self, *, kill: bool) -> None:
+        if kill:
+            self.process.kill()
+        else:
+            self.process.terminate()
+        self.process.wait(PATIENCE_S)
+
+
+def table(text: str) -> list[dict[str, str]]:
+    """What a tool prints in columns."""
+    head, *rows = [line.split() for line in text.splitlines() if line.strip()]
+    return [dict(zip(head, row, strict=False)) for row in rows]
