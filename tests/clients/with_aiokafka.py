@@ -19,7 +19,8 @@ from tests.clients.waiting import PATIENCE_S
 
 ASSIGNORS = {"range": RangePartitionAssignor, "roundrobin": RoundRobinPartitionAssignor}
 SENDS_EMPTY_RECORDS = False
-ADMIN_CANNOT = frozenset(("set_group_offset", "delete_group"))
+ADMIN_CANNOT = {"set_group_offset": "alter_consumer_group_offsets", "delete_group": "delete_consumer_groups"}
+"""And what it would call them."""
 
 T = TypeVar("T")
 
