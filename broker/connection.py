@@ -9,6 +9,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from time import monotonic_ns
 from types import CoroutineType
 from typing import Any, Protocol
 
@@ -25,6 +26,9 @@ __all__ = ["Answer", "CloseConnection", "Connection", "Server", "address_of"]
 READ_BYTES = 128 * 1024
 ANSWERS_BYTES = 1024 * 1024
 """Answers of so many bytes leave before more requests of the same read are served."""
+
+TURN_NS = 5_000_000
+"""Then others are served, also if more requests came with the last one."""
 
 Answer = list[Chunk] | None
 """What is sent; None where the client expects nothing."""
@@ -53,6 +57,8 @@ class Server(Protocol):
 
     def read_cold(self, connection: Connection, part: FileSlice) -> None:
         """Read what the page cache does not have, in a task of its own, and call `warmed` with the beginning of it."""
+
+    def later(self, delay_ms: int, action: Callable[[], None]) -> None: ...
 
     def closed(self, connection: Connection, reason: str) -> None: ...
 
@@ -90,6 +96,7 @@ class Connection:
         "spent_ns",
         "throttle_ms",
         "waiting",
+        "yielded",
     )
 
     def __init__(self, sock: socket.socket, listener: str, poller: Poller, server: Server) -> None:
@@ -107,6 +114,8 @@ class Connection:
         """A request has not been answered yet."""
         self.muted = False
         """Throttled: nothing is read until `unmute`."""
+        self.yielded = False
+        """Others have their turn before its next request."""
         self.on_gone: Callable[[], object] | None = None
         """Called when nobody is there any more to wait for the answer that is awaited."""
         self.spent_ns = 0
@@ -179,11 +188,11 @@ class Connection:
     @property
     def is_idle(self) -> bool:
         """Everything that it asked is answered."""
-        return self.is_open and not self.waiting and not self._outgoing
+        return self.is_open and not (self.waiting or self.yielded or self._outgoing)
 
     @property
     def _blocked(self) -> bool:
-        return self.waiting or self.muted or self.paused or bool(self._outgoing)
+        return self.waiting or self.muted or self.paused or self.yielded or bool(self._outgoing)
 
     def _attend(self) -> None:
         """Tell the poller what we wait for now."""
@@ -224,6 +233,7 @@ class Connection:
         """The requests that are here, until one has to wait; their answers leave together."""
         outgoing = self._outgoing
         memory = self._server.memory
+        turn_ends_ns = 0
         try:
             while True:
                 if memory.is_full:
@@ -231,6 +241,8 @@ class Connection:
                     break
                 frame = self._frames.next_frame()
                 if frame is None:
+                    if self.held:
+                        self._account()
                     break
                 answer = self._server.serve(self, frame)
                 if type(answer) is CoroutineType:
@@ -243,6 +255,12 @@ class Connection:
                 if answer is not None:
                     outgoing.add(answer)  # type: ignore[arg-type] # it is no coroutine
                 if self.muted or (outgoing.size > ANSWERS_BYTES and not outgoing.flush()):
+                    break
+                if not turn_ends_ns:
+                    turn_ends_ns = monotonic_ns() + TURN_NS
+                elif monotonic_ns() > turn_ends_ns:
+                    self.yielded = True
+                    self._server.later(0, self._take_turn)
                     break
         except (MalformedFrame, CloseConnection) as error:
             with suppress(OSError):
@@ -282,8 +300,8 @@ class Connection:
             self._outgoing.warmed(data)
             try:
                 self._send()
-            except OSError as error:
-                self.close(f"{error.strerror or error}")
+            except Exception as error:  # noqa: BLE001 - as in `_ready`
+                self._fail(error)
 
     def answered(self, answer: Answer) -> None:
         self.waiting = False
@@ -299,8 +317,20 @@ class Connection:
             if self._flush():
                 self._go_on()
             self._attend()
-        except OSError as error:
+        except Exception as error:  # noqa: BLE001 - as in `_ready`
+            self._fail(error)
+
+    def _take_turn(self) -> None:
+        self.yielded = False
+        self._continue()
+
+    def _fail(self, error: Exception) -> None:
+        """It ends this connection alone, whoever called."""
+        if isinstance(error, OSError):
             self.close(f"{error.strerror or error}")
+        else:
+            self._server.report_exception(f"the connection from {self.peer_name} failed", error)
+            self.close("the broker failed; its log says why")
 
     def unmute(self) -> None:
         self.muted = False
@@ -320,8 +350,8 @@ class Connection:
         try:
             self._go_on()
             self._attend()
-        except OSError as error:
-            self.close(f"{error.strerror or error}")
+        except Exception as error:  # noqa: BLE001 - as in `_ready`
+            self._fail(error)
 
     def _go_on(self) -> None:
         """Requests may be here already that came with the last one."""

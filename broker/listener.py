@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Protocol
 
@@ -24,8 +24,6 @@ class Door(Server, Protocol):
     """What a listener asks for."""
 
     connection_limits: ConnectionLimits
-
-    def later(self, delay_ms: int, action: Callable[[], None]) -> None: ...
 
 
 class CannotListen(Exception):  # noqa: N818 - a state of the address
