@@ -38,6 +38,11 @@ FIRST_VERSION_WITH_ZSTD = 7
 """Of Produce: consumers of that age may not know zstd, and a broker no longer unpacks for them."""
 
 
+MOST_NAMED = 10_000
+"""Records of one batch that are refused by name; those beyond are only counted, or the answer would exceed the batch by
+far."""
+
+
 class RecordsRefused(KafkaError):  # noqa: N818 - what happened, not whose fault
     """A batch is refused for some of its records; Produce v8 and later say for which, and why."""
 
@@ -138,7 +143,7 @@ def check_records(
     """
     errors: list[tuple[int, str]] = []
     code = ErrorCode.INVALID_RECORD
-    count = 0
+    count = refused = 0
     max_timestamp = NO_TIMESTAMP
     in_order = True
     try:
@@ -147,18 +152,24 @@ def check_records(
             in_order = in_order and record.offset - batch.base_offset == index
             max_timestamp = max(max_timestamp, record.timestamp)
             if compacted and record.key is None:
-                errors.append((index, "a compacted topic takes no record without a key"))
+                why = "a compacted topic takes no record without a key"
             elif timestamp_type is TimestampType.CREATE_TIME and record.timestamp != NO_TIMESTAMP:
-                if _out_of_range(record.timestamp, now_ms, before_max_ms, after_max_ms):
-                    code = ErrorCode.INVALID_TIMESTAMP
-                    errors.append((index, _out_of_range_message(record.timestamp, now_ms)))
+                if not _out_of_range(record.timestamp, now_ms, before_max_ms, after_max_ms):
+                    continue
+                code = ErrorCode.INVALID_TIMESTAMP
+                why = _out_of_range_message(record.timestamp, now_ms)
             elif batch.timestamp_type is TimestampType.LOG_APPEND_TIME:
                 code = ErrorCode.INVALID_TIMESTAMP
-                errors.append((index, "only brokers set the timestamp type LogAppendTime"))
+                why = "only brokers set the timestamp type LogAppendTime"
+            else:
+                continue
+            refused += 1
+            if refused <= MOST_NAMED:
+                errors.append((index, why))
     except MalformedFrame as error:
         raise _invalid(str(error)) from None
     if errors:
-        message = f"{len(errors)} of {count} records are refused, the first because {errors[0][1]}"
+        message = f"{refused} of {count} records are refused, the first because {errors[0][1]}"
         raise RecordsRefused(code, message, errors)
     if not (in_order or repacked or batch.compression is Compression.NONE):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the offsets in a compressed batch have gaps")

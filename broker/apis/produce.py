@@ -7,16 +7,16 @@ acks=1 a record counts when it is here, with acks=-1 when all replicas in sync h
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import trio
 
 from barnabas.broker.call import Call
 from barnabas.broker.connection import CloseConnection
-from barnabas.broker.producing import prepared
+from barnabas.broker.producing import TakesLong, prepared, prepared_in_a_thread
 from barnabas.protocol.batch_rules import RecordsRefused, produced_batch
-from barnabas.protocol.batches import ATTRIBUTES_AT, HEADER_BYTES, MAGIC_AT, batch_at
+from barnabas.protocol.batches import ATTRIBUTES_AT, HEADER_BYTES, MAGIC_AT, Batch, batch_at
 from barnabas.protocol.errors import ErrorCode, KafkaError, MalformedFrame
 from barnabas.protocol.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -32,6 +32,7 @@ from barnabas.protocol.messages.produce import (
 from barnabas.protocol.schema import Uuid
 from barnabas.protocol.varint import Bytes
 from barnabas.replication.partition import Partition
+from barnabas.storage.topic_config import TopicConfig
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
@@ -57,6 +58,15 @@ WITHOUT_START = frozenset(
 """Whoever gets another error from the log itself is told where it begins."""
 
 
+class Late(NamedTuple):
+    """A batch that is looked at while others are served; its place in the answer is kept."""
+
+    name: str
+    data: PartitionProduceData
+    responses: list[PartitionProduceResponse]
+    place: int
+
+
 class Unacknowledged(NamedTuple):
     """What is appended and does not count yet."""
 
@@ -67,17 +77,33 @@ class Unacknowledged(NamedTuple):
 
 def handle(
     node: Node, call: Call, request: ProduceRequest
-) -> ProduceResponse | Coroutine[Any, Any, ProduceResponse] | None:
+) -> ProduceResponse | Coroutine[Any, Any, ProduceResponse | None] | None:
     _check_first_batches(request)
     now_ms = node.clock.now_ms()
     waits: list[Unacknowledged] = []
+    late: list[Late] = []
     answer = ProduceResponse()
     for topic in _by_topic(request.topic_data):
         name = _name_of(node, call, topic)
-        responses = [_produce(node, call, request.acks, name, one, now_ms, waits) for one in topic.partition_data]
+        responses: list[PartitionProduceResponse] = []
+        for one in topic.partition_data:
+            try:
+                responses.append(_produce(node, call, request.acks, name, one, now_ms, waits))
+            except TakesLong:
+                assert name is not None
+                late.append(Late(name, one, responses, len(responses)))
+                responses.append(PartitionProduceResponse(index=one.index))
         answer.responses.append(
             TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=responses)
         )
+    if late:
+        return _in_their_time(node, call, request, answer, waits, late)
+    return _answered(node, call, request, answer, waits)
+
+
+def _answered(
+    node: Node, call: Call, request: ProduceRequest, answer: ProduceResponse, waits: list[Unacknowledged]
+) -> ProduceResponse | Coroutine[Any, Any, ProduceResponse] | None:
     if request.acks == NONE:
         refused = [one for topic in answer.responses for one in topic.partition_responses if one.error_code]
         if refused:
@@ -175,6 +201,7 @@ def _produce(
     data: PartitionProduceData,
     now_ms: int,
     waits: list[Unacknowledged],
+    prepared: Callable[[Batch, TopicConfig, int], Batch] = prepared,
 ) -> PartitionProduceResponse:
     partition: Partition | None = None
     try:
@@ -207,6 +234,22 @@ def _produce(
         if counts.offset <= appended.last_offset:
             waits.append(Unacknowledged(partition, appended.last_offset + 1, response))
     return response
+
+
+async def _in_their_time(
+    node: Node,
+    call: Call,
+    request: ProduceRequest,
+    answer: ProduceResponse,
+    waits: list[Unacknowledged],
+    late: list[Late],
+) -> ProduceResponse | None:
+    for name, data, responses, place in late:
+        now_ms = node.clock.now_ms()
+        ready = await prepared_in_a_thread(data.records, call.version, node.topic_config(name), now_ms)  # type: ignore[arg-type] # it has just been read
+        responses[place] = _produce(node, call, request.acks, name, data, now_ms, waits, ready)
+    answered = _answered(node, call, request, answer, waits)
+    return await answered if isinstance(answered, Coroutine) else answered
 
 
 def _refused(node: Node, call: Call, name: str | None, index: int, error: KafkaError) -> PartitionProduceResponse:
