@@ -16,9 +16,32 @@ from barnabas.protocol.frames import encode_request
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.protocol.messages.metadata import MetadataRequest
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.schema import Message
 
-__all__ = ["Attacker", "ByteByByte", "Comers", "Deaf", "LongPolls", "Mute", "Pipeliner", "SlowSenders", "Talkers"]
+__all__ = [
+    "Attacker",
+    "Bombers",
+    "ByteByByte",
+    "Comers",
+    "Deaf",
+    "LongPolls",
+    "Mute",
+    "Pipeliner",
+    "SlowSenders",
+    "Talkers",
+]
+    "Attacker",
+    "Bombers",
+    "ByteByByte",
+    "Comers",
+    "Deaf",
+    "LongPolls",
+    "Mute",
+    "Pipeliner",
+    "SlowSenders",
+    "Talkers",
+]
 
 Address = tuple[str, int]
 MEBIBYTE = 1 << 20
@@ -237,6 +260,26 @@ class Talkers(Attacker):
             yield "noise", b"\x7f" + self._chance.randbytes(self._chance.randint(4, 5_000))
             for lie in LIES:
                 yield lie.__name__, framed(lie(self._chance))
+
+
+class Bombers(Attacker):
+    """Some kilobytes, sent again and again, that unpack to a million records which have to be looked at one by one."""
+
+    def __init__(self, address: Address, topic: str, batch: bytes) -> None:
+        super().__init__(address)
+        data = TopicProduceData(topic, partition_data=[PartitionProduceData(index=0, records=batch)])
+        self._frame = frame(ProduceRequest(acks=-1, timeout_ms=1_000, topic_data=[data]), 12)
+
+    def begin(self) -> None:
+        self._sockets = [self.open() for _ in range(3)]
+
+    def turn(self) -> None:
+        sock = self._sockets[self.turns % 3]
+        sock.setblocking(False)
+        with suppress(BlockingIOError):
+            sock.send(self._frame)
+        with suppress(BlockingIOError):
+            assert sock.recv(MEBIBYTE), "closed, and it may ask what it likes"
 
 
 def is_shown_out(sock: socket.socket) -> bool:
