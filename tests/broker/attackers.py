@@ -31,17 +31,6 @@ __all__ = [
     "SlowSenders",
     "Talkers",
 ]
-    "Attacker",
-    "Bombers",
-    "ByteByByte",
-    "Comers",
-    "Deaf",
-    "LongPolls",
-    "Mute",
-    "Pipeliner",
-    "SlowSenders",
-    "Talkers",
-]
 
 Address = tuple[str, int]
 MEBIBYTE = 1 << 20
