@@ -17,7 +17,7 @@ from barnabas.protocol.messages.find_coordinator import Coordinator, FindCoordin
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
-GROUP = 0
+GROUP, TRANSACTION, SHARE = KNOWN_TYPES = range(3)
 FIRST_WITH_SEVERAL = 4
 
 
@@ -25,6 +25,9 @@ async def handle(node: Node, call: Call, request: FindCoordinatorRequest) -> Fin
     keys = request.coordinator_keys if call.version >= FIRST_WITH_SEVERAL else [request.key]
     found = [await _find(node, call, request.key_type, key) for key in keys]
     if call.version >= FIRST_WITH_SEVERAL:
+        if request.key_type in KNOWN_TYPES:
+            for one in found:
+                one.error_message = ""  # Kafka says no word of each
         return FindCoordinatorResponse(coordinators=found)
     return _as_one(found[0])
 
@@ -34,14 +37,12 @@ async def _find(node: Node, call: Call, key_type: int, key: str) -> Coordinator:
         node_id, host, port = await _coordinator_of(node, call, key_type, key)
     except KafkaError as error:
         return Coordinator(key=key, node_id=-1, port=-1, error_code=error.code, error_message=error.message)
-    return Coordinator(key=key, node_id=node_id, host=host, port=port)
+    return Coordinator(key=key, node_id=node_id, host=host, port=port, error_message=ErrorCode.NONE.name)
 
 
 async def _coordinator_of(node: Node, call: Call, key_type: int, key: str) -> tuple[int, str, int]:
     if key_type != GROUP:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"There are no coordinators of type {key_type} here.")
-    if not key:
-        raise KafkaError(ErrorCode.INVALID_GROUP_ID, "The group has no name.")
     if not node.groups.partition_count:
         errors = await create_missing(node, [OFFSETS_TOPIC])
         if errors:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from barnabas.protocol.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchResponse,
+    OffsetFetchResponseGroup,
     OffsetFetchResponseTopics,
 )
 from barnabas.protocol.schema import Message
@@ -41,10 +43,12 @@ def handle(node: Node, call: Call, request: OffsetFetchRequest) -> Message | Cor
 
 
 def _merged(node: Node, call: Call, checked: Checked, answer: OffsetFetchResponse) -> Message:
-    """In the order in which the groups were asked for."""
-    answered = {group.group_id: group for group in answer.groups}
+    """In the order in which the groups were asked for; one that was asked for twice is answered twice."""
+    answered: dict[str, deque[OffsetFetchResponseGroup]] = {}
+    for group in answer.groups:
+        answered.setdefault(group.group_id, deque()).append(group)
     groups = [
-        merge_offset_fetch(asked, answered[asked.group_id], refused, call.version, node.topics)
+        merge_offset_fetch(asked, answered[asked.group_id].popleft(), refused, call.version, node.topics)
         for asked, refused in checked
     ]
     return offset_fetch_response(groups, call.version)

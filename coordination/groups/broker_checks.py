@@ -108,6 +108,8 @@ def check_offset_commit(
 
 
 def merge_offset_commit(refused: OffsetCommitResponse, answered: OffsetCommitResponse) -> OffsetCommitResponse:
+    if not refused.topics:
+        return answered
     for topic in answered.topics:
         existing = next((each for each in refused.topics if _same_topic(each, topic)), None)
         if existing is None:
@@ -230,7 +232,7 @@ def check_offset_delete(
 
 
 def merge_offset_delete(refused: OffsetDeleteResponse, answered: OffsetDeleteResponse) -> OffsetDeleteResponse:
-    if answered.error_code != ErrorCode.NONE:
+    if answered.error_code != ErrorCode.NONE or not refused.topics:
         return answered
     for topic in answered.topics:
         existing = next((each for each in refused.topics if each.name == topic.name), None)
