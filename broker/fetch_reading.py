@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from barnabas.broker.call import Call
+from barnabas.broker.isolation import READ_COMMITTED
 from barnabas.coordination.fetching.sessions import Exchange, Followed, Result
 from barnabas.protocol.batches import LOG_OVERHEAD_BYTES
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -27,10 +28,10 @@ from barnabas.storage.file_slice import FileSlice
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
-__all__ = ["Reading", "replica_of"]
+__all__ = ["Reading", "no_records", "replica_of"]
 
-READ_COMMITTED = 1
 NO_EPOCH = -1
+"""So is any below zero."""
 UNKNOWN_OFFSET = -1
 CONSUMER = -1
 FUTURE_REPLICA = -3
@@ -59,11 +60,14 @@ class Reading:
         self.size = 0
         """Bytes of records."""
         self.results: list[Result] = []
-        """Partitions that nobody knows stand at the end; those of a session that have no news are left out."""
+        """Partitions that nobody knows stand at the end, first those of an unknown id; those of a session that have no
+        news are left out."""
         self.endpoints: dict[int, NodeEndpoint] = {}
         """Where the leaders are that the answer names."""
+        self._nameless: list[Result] = []
         self._unknown: list[Result] = []
         self._read: list[tuple[Partition, Followed]] = []
+        self._has_waited = False
         self._is_final = False
         """Something has to be told at once: an error, or that the log took another way."""
 
@@ -71,8 +75,14 @@ class Reading:
     def is_enough(self) -> bool:
         return self._is_final or self.size >= self._min_bytes or not self._read
 
+    @property
+    def is_of_any(self) -> bool:
+        """Whether any of its partitions is known."""
+        return bool(self._read) or len(self.results) > len(self._unknown) + len(self._nameless)
+
     def read(self) -> None:
         self.results = []
+        self._nameless = []
         self._unknown = []
         self._read = []
         self.size = 0
@@ -94,6 +104,7 @@ class Reading:
                 self.size += size
                 left = max(left - size, 0)
             self.results.append((followed, data))
+        self.results += self._nameless
         self.results += self._unknown
 
     def _has_no_news(self, partition: Partition, followed: Followed) -> bool:
@@ -115,8 +126,17 @@ class Reading:
         """A partition that the metadata does not have keeps nobody from waiting for the others."""
         name, number = followed.name, followed.partition.partition
         if name is None or not self._node.has_partition(name, number):
-            code = ErrorCode.UNKNOWN_TOPIC_ID if name is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            self._unknown.append((followed, _refused(number, code)))
+            if self._has_waited and name is not None:
+                # It was deleted meanwhile.
+                error = KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no {name}-{number} any more")
+                self.results.append((followed, self._failed(followed, error)))
+            elif name is None:
+                self._nameless.append((followed, no_records(number, ErrorCode.UNKNOWN_TOPIC_ID)))
+            elif self._replica < 0:
+                self._unknown.append((followed, no_records(number, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)))
+            else:
+                # A follower is told of both kinds in its own order.
+                self._nameless.append((followed, no_records(number, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)))
             return
         try:
             self._node.partition(name, number)
@@ -130,7 +150,7 @@ class Reading:
                 raise KafkaError(
                     ErrorCode.INCONSISTENT_TOPIC_ID, f"{partition.name} has the id {partition.topic_id} by now"
                 )
-            partition.check_leader(one.current_leader_epoch)
+            partition.check_leader(max(one.current_leader_epoch, NO_EPOCH))
             if self._replica >= 0:
                 self._check_replica(partition, one)
             return self._read_led(partition, one, left)
@@ -140,7 +160,7 @@ class Reading:
     def _check_replica(self, partition: Partition, one: FetchPartition) -> None:
         state = self._node.image.topics.partition(partition.topic_id, partition.name.partition)
         if state is None or self._replica not in state.replicas or self._replica == self._node.node_id:
-            knows_epoch = one.current_leader_epoch != NO_EPOCH
+            knows_epoch = one.current_leader_epoch > NO_EPOCH
             raise KafkaError(
                 ErrorCode.UNKNOWN_LEADER_EPOCH if knows_epoch else ErrorCode.NOT_LEADER_OR_FOLLOWER,
                 f"broker {self._replica} has no replica of {partition.name} that would follow this one",
@@ -150,7 +170,7 @@ class Reading:
         self._is_final = True
         number = followed.partition.partition
         self._node.note_refusal(self._call, followed.name, number, error)
-        data = _refused(number, error.code)
+        data = no_records(number, error.code)
         data.aborted_transactions = None
         version = self._call.version
         if error.code == ErrorCode.KAFKA_STORAGE_ERROR and version < FIRST_WITH_STORAGE_ERROR:
@@ -177,11 +197,13 @@ class Reading:
             aborted_transactions=None,
             records=b"",
         )
-        if one.last_fetched_epoch != NO_EPOCH and self._diverges(partition, one, data):
+        if one.last_fetched_epoch > NO_EPOCH and self._diverges(partition, one, data):
             self._is_final = True
             return data
         bound = self._bound(partition).offset
         limit = min(one.partition_max_bytes, left)
+        if limit < 0 and log.start_offset <= one.fetch_offset < bound:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{partition.name} cannot be read up to {limit} bytes")
         found = partition.read(one.fetch_offset, limit, bound, at_least_one=self.size == 0)
         if found.length == limit and found.length and self.size and _first_batch_bytes(found) > limit:
             # Of a part of a batch nobody has anything. Kafka says nothing of transactions then either.
@@ -234,6 +256,7 @@ class Reading:
         bounds = [self._bound(partition) for partition, _ in self._read]
         for bound in bounds:
             bound.watch(event)
+        self._has_waited = True
         try:
             await event.wait()
         finally:
@@ -246,5 +269,5 @@ def _first_batch_bytes(found: FileSlice) -> int:
     return LOG_OVERHEAD_BYTES + int.from_bytes(start[8:])
 
 
-def _refused(number: int, code: ErrorCode) -> PartitionData:
+def no_records(number: int, code: ErrorCode) -> PartitionData:
     return PartitionData(partition_index=number, error_code=code, high_watermark=UNKNOWN_OFFSET, records=b"")

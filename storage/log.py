@@ -347,9 +347,12 @@ class Log:
         return None
 
     def find_latest_timestamp(self) -> FoundOffset | None:
-        """The first of the records with the highest timestamp."""
-        highest = max(segment.latest[0] for segment in self.segments)
-        return self.find_timestamp(highest) if highest > NO_TIMESTAMP else None
+        """The first of the records with the highest timestamp. As Kafka it counts what was deleted before the start
+        and is still there."""
+        latest = max(self.segments, key=lambda segment: segment.latest[0])
+        highest = latest.latest[0]
+        found = latest.find_timestamp(highest, latest.base_offset) if highest > NO_TIMESTAMP else None
+        return None if found is None else FoundOffset(*found)
 
     # Cutting
 

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from barnabas.broker.call import Call
-from barnabas.broker.fetch_reading import Reading, replica_of
+from barnabas.broker.fetch_reading import Reading, no_records, replica_of
+from barnabas.broker.isolation import check_isolation
 from barnabas.coordination.fetching.sessions import Exchange, Result
+from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.frames import encode_response
 from barnabas.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse
 
@@ -37,12 +39,27 @@ def handle(node: Node, call: Call, request: FetchRequest) -> FetchResponse | Cor
         max_bytes = min(max_bytes, node.throttles.fetch_max_bytes(call))
     reading = Reading(node, call, request, exchange, max_bytes)
     reading.read()
+    if reading.is_of_any:
+        check_isolation(request.isolation_level)
     if reading.is_enough or request.max_wait_ms <= 0 or reading.lags:
         return _answer(node, call, exchange, reading)
     # Nobody waits for the answer of a client that has gone: it goes nowhere, and goes there now.
     scope = trio.CancelScope()
     call.connection.on_gone = scope.cancel
     return _wait(node, call, exchange, reading, scope, request.max_wait_ms)
+
+
+def refused(call: Call, request: FetchRequest, error: KafkaError) -> FetchResponse:
+    """Clients of old versions look for errors at the partitions only."""
+    answer = FetchResponse(error_code=error.code, session_id=request.session_id)
+    if call.version < FIRST_WITH_TOPIC_IDS:
+        answer.responses = [
+            FetchableTopicResponse(
+                topic=topic.topic, partitions=[no_records(one.partition, error.code) for one in topic.partitions]
+            )
+            for topic in request.topics
+        ]
+    return answer
 
 
 async def _wait(

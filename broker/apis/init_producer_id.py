@@ -14,12 +14,16 @@ from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, I
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
+NONE = -1
+
 
 async def handle(node: Node, _call: Call, request: InitProducerIdRequest) -> InitProducerIdResponse:
+    if request.transactional_id == "":
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "a transactional id is empty")
     if request.transactional_id is not None:
         # Its coordinator is where a client goes first, and there is none yet (find_coordinator.py).
         raise KafkaError(ErrorCode.NOT_COORDINATOR, "transactions are not here yet")
-    if (request.producer_id < 0) != (request.producer_epoch < 0):
+    if (request.producer_id == NONE) != (request.producer_epoch == NONE):
         raise KafkaError(ErrorCode.INVALID_REQUEST, "a producer has both an id and an epoch, or neither")
     return InitProducerIdResponse(producer_id=await node.producer_ids.next())
 

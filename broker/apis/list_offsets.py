@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.broker.call import Call
+from barnabas.broker.isolation import READ_COMMITTED, check_isolation
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.list_offsets import (
     ListOffsetsPartition,
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = range(-1, -7, -1)
 FIRST_VERSION_WITH = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 FIRST_WITH_LEADER_EPOCH = 4
-READ_COMMITTED = 1
 NO_TIMESTAMP, NO_OFFSET = -1, -1
 CONSUMER = -1
 
 
 def handle(node: Node, call: Call, request: ListOffsetsRequest) -> ListOffsetsResponse:
+    check_isolation(request.isolation_level)
     # Each topic stands once in the answer, and each partition once in its topic.
     topics: dict[str, dict[int, ListOffsetsPartitionResponse]] = {}
     for topic in request.topics:
@@ -47,6 +48,17 @@ def handle(node: Node, call: Call, request: ListOffsetsRequest) -> ListOffsetsRe
             ListOffsetsTopicResponse(name=name, partitions=list(answers.values()))
             for name, answers in topics.items()
             if answers
+        ]
+    )
+
+
+def refused(_call: Call, request: ListOffsetsRequest, error: KafkaError) -> ListOffsetsResponse:
+    return ListOffsetsResponse(
+        topics=[
+            ListOffsetsTopicResponse(
+                name=topic.name, partitions=[_refused(one, error.code) for one in topic.partitions]
+            )
+            for topic in request.topics
         ]
     )
 

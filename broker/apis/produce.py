@@ -131,7 +131,7 @@ def refused(_call: Call, request: ProduceRequest, error: KafkaError) -> ProduceR
                     for one in topic.partition_data
                 ],
             )
-            for topic in request.topic_data
+            for topic in _by_topic(request.topic_data)
         ]
     )
 
@@ -157,7 +157,7 @@ def _check_first_batches(request: ProduceRequest) -> None:
 
 
 def _by_topic(topics: list[TopicProduceData]) -> list[TopicProduceData]:
-    """Each topic once, and each of its partitions once, with the last of what is there for it."""
+    """Each topic once that has partitions, and each of those once, with the last of what is there for it."""
     if len(topics) == 1 and len(topics[0].partition_data) == 1:
         return topics
     merged: dict[tuple[str, Uuid], dict[int, PartitionProduceData]] = {}
@@ -167,6 +167,7 @@ def _by_topic(topics: list[TopicProduceData]) -> list[TopicProduceData]:
     return [
         TopicProduceData(name=name, topic_id=topic_id, partition_data=list(parts.values()))
         for (name, topic_id), parts in merged.items()
+        if parts
     ]
 
 
