@@ -98,7 +98,8 @@ def _described(config: NodeConfig, overrides: Mapping[str, str]) -> list[Creatab
     return [
         CreatableTopicConfigs(
             name=one.name,
-            value=one.value,
+            # As its creator wrote it, where DescribeConfigs says what was understood.
+            value=overrides.get(one.name, one.value),
             read_only=one.read_only,
             config_source=one.source,
             is_sensitive=one.sensitive,

@@ -89,11 +89,12 @@ def incremental_alter_configs(
 
 def _applied(controller: Controller, change: _Change) -> dict[str, str]:
     """The broker's configurations as they would be."""
+    for config in change.configs:
+        if config.config_operation not in (SET, DELETE, APPEND, SUBTRACT):
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"There is no operation {config.config_operation}.")
     configs = dict(controller.image.configs.of(change.resource))
     for config in change.configs:
         name, operation = config.name, config.config_operation
-        if operation not in (SET, DELETE, APPEND, SUBTRACT):
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"There is no operation {operation}.")
         if operation == SET:
             configs[name] = config.value or ""
         elif operation == DELETE:

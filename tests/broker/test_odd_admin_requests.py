@@ -1,0 +1,53 @@
+"""What the random requests beside Kafka (test_random_requests_beside_kafka.py) found, each as Kafka answers it: topics and configurations."""
+
+from __future__ import annotations
+
+from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
+from barnabas.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from barnabas.protocol.schema import Uuid
+from tests.kafka.client import RawClient
+
+from .test_produce_and_fetch import TOPIC
+
+
+def test_a_deletion_that_names_nothing_needs_no_time(client: RawClient) -> None:
+    both = DeleteTopicState(name=TOPIC, topic_id=Uuid(b"unknown to anyone"[:16]))
+
+    def codes(*topics: DeleteTopicState) -> list[int]:
+        request = DeleteTopicsRequest(topics=list(topics), timeout_ms=-1)
+        return [one.error_code for one in client.ask(request, 6, DeleteTopicsResponse).responses]
+
+    assert codes(both) == [ErrorCode.INVALID_REQUEST]
+    assert codes(DeleteTopicState(name=TOPIC), DeleteTopicState(name=TOPIC)) == [ErrorCode.INVALID_REQUEST]
+    assert codes(both, DeleteTopicState(name=TOPIC)) == [ErrorCode.REQUEST_TIMED_OUT] * 2
+
+
+def test_a_created_topics_configurations_are_told_as_they_were_written(client: RawClient) -> None:
+    config = CreatableTopicConfig(name="min.cleanable.dirty.ratio", value="1")
+    topic = CreatableTopic(name=TOPIC, num_partitions=1, replication_factor=1, configs=[config])
+    answer = client.ask(CreateTopicsRequest(topics=[topic], timeout_ms=5_000), 7, CreateTopicsResponse)
+    told = {one.name: one.value for one in answer.topics[0].configs or ()}
+    assert told["min.cleanable.dirty.ratio"] == "1"
+
+
+def test_an_operation_that_there_is_not_is_seen_before_what_another_would_do(client: RawClient) -> None:
+    configs = [
+        AlterableConfig(name="log.retention.ms", config_operation=2, value="5"),
+        AlterableConfig(name="background.threads", config_operation=-1, value="5"),
+    ]
+    resource = AlterConfigsResource(resource_type=4, resource_name="", configs=configs)
+    request = IncrementalAlterConfigsRequest(resources=[resource])
+    (told,) = client.ask(request, 1, IncrementalAlterConfigsResponse).responses
+    assert told.error_code == ErrorCode.INVALID_REQUEST
