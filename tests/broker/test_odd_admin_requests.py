@@ -1,4 +1,4 @@
-"""What the random requests beside Kafka (test_random_requests_beside_kafka.py) found, each as Kafka answers it: topics and configurations."""
+"""Topics and configurations: what random requests beside Kafka found, each as Kafka answers it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What the random requests beside Kafka (test_random_requests_beside_kafka.py) found, each as Kafka answers it: groups."""
+"""Groups: what random requests beside Kafka found, each as Kafka answers it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse

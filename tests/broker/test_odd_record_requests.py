@@ -1,4 +1,4 @@
-"""What the random requests beside Kafka (test_random_requests_beside_kafka.py) found, each as Kafka answers it: records."""
+"""Records: what random requests beside Kafka found, each as Kafka answers it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def ask_fetch(client: RawClient, version: int = 12, **fields: object) -> FetchRe
     one = FetchPartition(partition=0, partition_max_bytes=1 << 20)
     request = FetchRequest(max_wait_ms=0, topics=[FetchTopic(topic=TOPIC, partitions=[one])])
     for name, value in fields.items():
-        setattr(one if name in FetchPartition.__slots__ else request, name, value)
+        setattr(one if name in FetchPartition.__struct_fields__ else request, name, value)
     return client.ask(request, version, FetchResponse)
 
 
