@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from barnabas.storage.disk import Disk, File
 
 if TYPE_CHECKING:
+    from barnabas.storage.birth import Birth
     from barnabas.storage.segment import Segment
 
 __all__ = ["Durability", "Unsynced"]
@@ -37,11 +38,15 @@ class Unsynced(NamedTuple):
     offset: int
     cuts: int
     """How often the log had been truncated: what was synced before then is not what is there."""
+    birth: Birth | None = None
+    """If the log is new."""
 
     def sync(self) -> None:
         for file in self.files:
             file.sync()
         for segment in self.indexes:
             segment.sync()
-        if self.directory is not None:
+        if self.birth is not None:
+            self.birth.sync()
+        elif self.directory is not None:
             self.disk.sync_directory(self.directory)

@@ -23,6 +23,7 @@ from barnabas.protocol.batches import (
 )
 from barnabas.protocol.errors import ErrorCode, KafkaError, MalformedFrame
 from barnabas.protocol.varint import Bytes
+from barnabas.storage.birth import Birth
 from barnabas.storage.disk import Disk, File
 from barnabas.storage.durability import Unsynced
 from barnabas.storage.file_slice import FileSlice
@@ -89,6 +90,8 @@ class Log:
         """Segments that are no part of the log any more and are named `.deleted`; somebody has to `remove` them."""
         self.cuts = 0
         """How often the log has been truncated: what was compacted before then is no part of it any more."""
+        self.birth: Birth | None = None
+        """Of a log that is new, and not safe yet: a power cut may take all of it."""
         self._unsynced_snapshots: list[tuple[int, File]] = []
         self.epochs_unsaved = False
         """The file of epochs has to be written before anything is appended: one has begun that it does not know, or it
@@ -435,14 +438,16 @@ class Log:
         # The segment before a recovery point between two has been sealed since it was synced.
         first = self.segment_number(self.recovery_point - 1)
         snapshots = [file for _, file in self._unsynced_snapshots]
-        return Unsynced(self.disk, snapshots, self.segments[first:], self.directory, self.end_offset, self.cuts)
+        return Unsynced(
+            self.disk, snapshots, self.segments[first:], self.directory, self.end_offset, self.cuts, self.birth
+        )
 
     def unsynced_sealed(self) -> Unsynced:
         """The same without the active segment. Tell `synced`, too."""
         first = self.segment_number(self.recovery_point - 1)
         end = self.active.base_offset
         snapshots = [file for offset, file in self._unsynced_snapshots if offset <= end]
-        return Unsynced(self.disk, snapshots, self.segments[first:-1], self.directory, end, self.cuts)
+        return Unsynced(self.disk, snapshots, self.segments[first:-1], self.directory, end, self.cuts, self.birth)
 
     def synced(self, work: Unsynced) -> None:
         if work.cuts == self.cuts:
@@ -458,9 +463,11 @@ class Log:
         # A segment that begins there is new, and so its name may not be safe.
         directory = self.directory if segments[-1].base_offset >= self.synced_offset else None
         files = [segment.file for segment in segments]
-        return Unsynced(self.disk, files, [], directory, self.end_offset, self.cuts)
+        return Unsynced(self.disk, files, [], directory, self.end_offset, self.cuts, self.birth)
 
     def records_synced(self, work: Unsynced) -> None:
+        if work.birth is self.birth:
+            self.birth = None
         if work.cuts == self.cuts:
             self.synced_offset = max(self.synced_offset, work.offset)
 

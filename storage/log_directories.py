@@ -308,7 +308,8 @@ class LogDirectories:
 
 
 def _strays(directory: LogDirectory, assigned: AssignedDirectory) -> list[tuple[TopicPartition, bool]]:
-    """Partitions, and whether it is the copy. A log without a topic id was never written to: the id is safe first."""
+    """Partitions, and whether it is the copy. A log without a topic id has nothing that was promised to be safe: the id
+    is there before any record, and safe with the first."""
     found = []
     for future, waiting in ((False, directory.waiting), (True, directory.waiting_futures)):
         for partition in waiting:

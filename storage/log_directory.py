@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from barnabas.protocol.schema import Uuid
+from barnabas.storage.birth import Birth, NewNames
 from barnabas.storage.checkpoints import (
     LOG_START_OFFSET_CHECKPOINT,
     RECOVERY_POINT_OFFSET_CHECKPOINT,
     REPLICATION_OFFSET_CHECKPOINT,
+    MalformedFile,
     read_clean_shutdown,
     read_offsets,
     remove_clean_shutdown,
@@ -45,7 +47,7 @@ from barnabas.storage.meta_properties import (
     read_meta_properties,
     write_meta_properties,
 )
-from barnabas.storage.partition_metadata import read_partition_metadata, write_partition_metadata
+from barnabas.storage.partition_metadata import is_torn, read_partition_metadata, write_partition_metadata
 from barnabas.storage.topic_config import TopicConfig
 
 __all__ = [
@@ -101,6 +103,7 @@ class LogDirectory:
         """What a deletion has left behind; `remove_tree` finishes it."""
         self.strays: list[Path] = []
         """Which are left as they are."""
+        self._new_names = NewNames(disk, path)
         self._lock: Lock | None = disk.lock(path / LOCK, holder)
         try:
             self._read(holder)
@@ -277,7 +280,18 @@ class LogDirectory:
 
     def read_topic_id(self, partition: TopicPartition, *, future: bool = False) -> Uuid | None:
         """Of a log that has not been loaded; None where its directory does not say."""
-        return read_partition_metadata(self.disk, (self.waiting_futures if future else self.waiting)[partition])
+        path = (self.waiting_futures if future else self.waiting)[partition]
+        try:
+            return read_partition_metadata(self.disk, path)
+        except MalformedFile:
+            # A new log of which nothing was promised to be safe, and a power cut.
+            if not self._was_new(partition) or not is_torn(self.disk, path):
+                raise
+            return None
+
+    def _was_new(self, partition: TopicPartition) -> bool:
+        """It may have been made and never synced."""
+        return not self.was_clean and (partition in self._recovered or not self._recovery_points.get(partition))
 
     def load(self, partition: TopicPartition, config: TopicConfig, now_ms: int, *, future: bool = False) -> Log:
         """Open a log that is waiting. It may raise OSError or MalformedFile, and then waits on."""
@@ -297,6 +311,8 @@ class LogDirectory:
         )
         if topic_id is not None:
             self.topic_ids[partition] = topic_id
+        if not future and self._was_new(partition):
+            log.birth = Birth(self.disk, place.path, self._new_names)
         (self.futures if future else self.logs)[partition] = log
         (self.waiting_futures if future else self.waiting).pop(partition, None)
         return log
@@ -304,7 +320,8 @@ class LogDirectory:
     def create(
         self, partition: TopicPartition, topic_id: Uuid, config: TopicConfig, now_ms: int, *, future_unique: str = ""
     ) -> Log:
-        """A new and empty log, or with a unique name, a copy to be. Its topic's id is safe before any record of it."""
+        """A new and empty log, or with a unique name, a copy to be. Its topic's id is there before any record of it,
+        and both are safe together."""
         known = (self.futures, self.waiting_futures) if future_unique else (self.logs, self.waiting)
         assert not any(partition in some for some in known), f"{partition} is in {self.path} already"
         self.begin()
@@ -313,7 +330,7 @@ class LogDirectory:
         path = self.path / (marked_name(partition, future_unique, "future") if future_unique else str(partition))
         is_ours = not self.disk.exists(path)
         try:
-            log = self._create(path, topic_id, config, now_ms)
+            log = self._create(path, topic_id, config, now_ms, sync=bool(future_unique))
         except OSError:
             # A full disk may have room in a moment, and the partition another log by then: this would be a second one.
             if is_ours:
@@ -324,10 +341,18 @@ class LogDirectory:
         self.topic_ids[partition] = topic_id
         return log
 
-    def _create(self, path: Path, topic_id: Uuid, config: TopicConfig, now_ms: int) -> Log:
+    def _create(self, path: Path, topic_id: Uuid, config: TopicConfig, now_ms: int, *, sync: bool) -> Log:
+        """A copy will be renamed, and is safe from the beginning."""
         self.disk.make_directory(path)
-        write_partition_metadata(self.disk, path, topic_id)
-        self.disk.sync_directory(self.path)
+        write_partition_metadata(self.disk, path, topic_id, sync=sync)
+        log = self._open_new(path, config, now_ms)
+        if sync:
+            self.disk.sync_directory(self.path)
+        else:
+            log.birth = Birth(self.disk, path, self._new_names)
+        return log
+
+    def _open_new(self, path: Path, config: TopicConfig, now_ms: int) -> Log:
         return open_log(
             self.disk,
             path,

@@ -14,7 +14,7 @@ from barnabas.storage.checkpoints import MalformedFile, decode_text
 from barnabas.storage.disk import Disk
 from barnabas.storage.java_text import BLANK, parse_integer, split_lines
 
-__all__ = ["PARTITION_METADATA", "read_partition_metadata", "write_partition_metadata"]
+__all__ = ["PARTITION_METADATA", "is_torn", "read_partition_metadata", "write_partition_metadata"]
 
 PARTITION_METADATA = "partition.metadata"
 VERSION = 0
@@ -49,9 +49,22 @@ def read_partition_metadata(disk: Disk, directory: Path) -> Uuid | None:
     return topic_id
 
 
-def write_partition_metadata(disk: Disk, directory: Path, topic_id: Uuid) -> None:
+def write_partition_metadata(disk: Disk, directory: Path, topic_id: Uuid, *, sync: bool = True) -> None:
+    """Without `sync` a kill leaves it whole or not there, and a power cut may tear it."""
     assert topic_id != Uuid.ZERO, "the id of no topic"
-    disk.replace_file(directory / PARTITION_METADATA, f"version: {VERSION}\ntopic_id: {topic_id}".encode())
+    disk.replace_file(directory / PARTITION_METADATA, _content(topic_id), sync=sync)
+
+
+def is_torn(disk: Disk, directory: Path) -> bool:
+    """Whether the file is what a power cut leaves of one that was not synced: its beginning, or zeros."""
+    found = disk.read_file(directory / PARTITION_METADATA).rstrip(b"\0")
+    whole = _content(Uuid.ZERO)
+    id_begins = len(whole) - len(str(Uuid.ZERO))
+    return len(found) < len(whole) and whole.startswith(found[:id_begins])
+
+
+def _content(topic_id: Uuid) -> bytes:
+    return f"version: {VERSION}\ntopic_id: {topic_id}".encode()
 
 
 def _value(lines: list[str], number: int) -> str:

@@ -371,6 +371,34 @@ def test_one_partition_in_two_directories_is_refused_by_name() -> None:
     assert list(load_all(directories)) == [ORDERS]
 
 
+@pytest.mark.parametrize("torn", [b"", bytes(43), b"version: 0\n", b"version: 0\ntopic_id: AAECAwQFBgcICQoLDA0O"])
+def test_a_topic_id_that_a_power_cut_has_torn(torn: bytes) -> None:
+    """Nobody waited for it: nothing was promised of that log, which is made again where the metadata has it."""
+    disk = MemoryDisk()
+    first = opened(disk, A, B)
+    create(first, ORDERS, CLICKS)
+    first.abandon()
+    put(disk, B / "clicks-0" / "partition.metadata", torn)
+    directories = opened(disk, A, B)
+    assert len(directories.set_aside_strays(everywhere, unique_names())) == 1
+    assert list(load_all(directories)) == [ORDERS]
+    assert not directories.offline
+
+
+def test_a_topic_id_that_was_safe_is_not_taken_for_a_torn_one() -> None:
+    disk = MemoryDisk()
+    first = opened(disk, A, B)
+    create(first, ORDERS, CLICKS)
+    append(first.online[1].logs[CLICKS], b"a record")
+    first.close({})
+    opened(disk, A, B).abandon()
+    disk.remove(B / ".kafka_cleanshutdown")
+    put(disk, B / "clicks-0" / "partition.metadata", b"")
+    directories = opened(disk, A, B)
+    assert directories.set_aside_strays(everywhere, unique_names()) == []
+    assert "write its two lines again" in directories.offline[B]
+
+
 @pytest.mark.parametrize("content", [b"", b"nonsense", b"version: 0\ntopic_id: xx\n", b"version: 0\n", b"\xff\xfe"])
 @pytest.mark.parametrize("strays_first", [True, False])
 def test_a_topic_id_that_cannot_be_read(content: bytes, strays_first: bool) -> None:

@@ -53,6 +53,34 @@ def node(tmp_path: Path) -> Node:
     return node
 
 
+def test_new_logs_wait_for_no_sync_and_share_that_of_their_parent(node: Node) -> None:
+    """The metadata has them: they are safe as soon as something in them has to be."""
+    assert not node.disk.syncs
+    node.append(1)
+    node.disk.forget()
+    logs = list(node.logs.values())
+    for log in logs[:9]:
+        work = log.unsynced_records()
+        work.sync()
+        log.records_synced(work)
+        metadata = log.directory / "partition.metadata"
+        assert {log.active.path(".log"), log.directory, metadata} <= set(node.disk.syncs)
+    assert node.disk.syncs.count(node.path) == 1
+    node.disk.forget()
+    logs[0].unsynced_records().sync()
+    assert node.disk.syncs == [logs[0].active.path(".log")]
+
+
+def test_a_new_log_that_was_killed_is_still_to_be_made_safe(node: Node) -> None:
+    node.append(1)
+    again = node.killed()
+    log = again.logs[PARTITIONS[7]]
+    log.unsynced().sync()
+    assert {again.path, log.directory, log.directory / "partition.metadata"} <= set(again.disk.syncs)
+    safe = again.stopped().killed()
+    assert all(log.birth is None for log in safe.logs.values())
+
+
 def test_a_start_after_a_clean_stop_touches_no_log(node: Node) -> None:
     node.append(5)
     again = node.stopped()
