@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from barnabas.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
@@ -13,7 +14,18 @@ from barnabas.protocol.messages.offset_commit import (
     OffsetCommitResponse,
 )
 from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
+from tests.clients.waiting import wait_until
 from tests.kafka.client import RawClient
+
+
+def find_coordinator(client: RawClient, group: str) -> None:
+    """It may have to be made first."""
+
+    def found() -> bool:
+        answer = client.ask(FindCoordinatorRequest(coordinator_keys=[group]), 4, FindCoordinatorResponse)
+        return answer.coordinators[0].error_code == ErrorCode.NONE
+
+    wait_until(found, "a coordinator")
 
 
 class RawMember:

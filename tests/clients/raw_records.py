@@ -26,14 +26,16 @@ from barnabas.protocol.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
+from barnabas.protocol.schema import Uuid
 from tests.kafka.client import RawClient
 
 
-def create_topic(client: RawClient, name: str, config: Mapping[str, str] | None = None) -> None:
+def create_topic(client: RawClient, name: str, config: Mapping[str, str] | None = None, *, partitions: int = 1) -> Uuid:
     configs = [CreatableTopicConfig(name=key, value=value) for key, value in (config or {}).items()]
-    topic = CreatableTopic(name=name, num_partitions=1, replication_factor=1, configs=configs)
+    topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, configs=configs)
     answer = client.ask(CreateTopicsRequest(topics=[topic], timeout_ms=5_000), 7, CreateTopicsResponse)
     assert [one.error_code for one in answer.topics] == [0], answer
+    return answer.topics[0].topic_id
 
 
 def produce_request(topic: str, batch: bytes) -> ProduceRequest:

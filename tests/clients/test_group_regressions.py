@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import pytest
 
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
-from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from barnabas.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
+from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchResponse
 from tests.clients.broker_process import BrokerProcess
-from tests.clients.raw_group import RawMember
+from tests.clients.raw_group import RawMember, find_coordinator
+from tests.clients.raw_records import create_topic
 from tests.clients.waiting import wait_until
 from tests.kafka.client import RawClient
 
@@ -26,20 +32,9 @@ def members(broker: BrokerProcess, name: str) -> Iterator[list[RawMember]]:
     """Three that have not joined yet; there is a topic of the same name as the group."""
     with ExitStack() as stack:
         clients = [stack.enter_context(RawClient(broker.host, broker.port)) for _ in range(3)]
-        topic = CreatableTopic(name=name, num_partitions=1, replication_factor=1)
-        clients[0].ask(CreateTopicsRequest(topics=[topic], timeout_ms=5_000), 7, CreateTopicsResponse)
+        create_topic(clients[0], name)
         find_coordinator(clients[0], name)
         yield [RawMember(each, name) for each in clients]
-
-
-def find_coordinator(client: RawClient, group: str) -> None:
-    """It may have to be made first."""
-
-    def found() -> bool:
-        answer = client.ask(FindCoordinatorRequest(coordinator_keys=[group]), 4, FindCoordinatorResponse)
-        return answer.coordinators[0].error_code == OK
-
-    wait_until(found, "a coordinator")
 
 
 def wait_for_rebalance(member: RawMember) -> None:
@@ -87,6 +82,66 @@ def test_who_leaves_is_answered_at_once(members: list[RawMember]) -> None:
         assert third.join().error_code == OK
         assert third.leave() == OK
         assert time.monotonic() - before < 5  # and not the rebalance's twenty seconds, nor the session's ten
+
+
+def test_who_leaves_waits_for_nobody(members: list[RawMember]) -> None:
+    """The others need not have joined again; nor does the next one, who leaves while they are being gathered."""
+    first, second, third = members
+    with ThreadPoolExecutor() as threads:
+        joined = [first.join()]
+        for number, new in enumerate((second, third), 2):
+            joining = threads.submit(new.join)
+            others = members[: number - 1]
+            wait_until(lambda: others[0].heartbeat() == ErrorCode.REBALANCE_IN_PROGRESS, "the rebalance")  # noqa: B023
+            joined = [*threads.map(RawMember.join, others), joining.result()]
+        assert [one.error_code for one in joined] == [OK] * 3
+        waiting = [threads.submit(each.sync) for each in (second, third)]
+        assert first.sync(*(each.member_id for each in members)).error_code == OK
+        assert [one.result().error_code for one in waiting] == [OK] * 2
+        before = time.monotonic()
+        assert third.leave() == OK
+        assert first.heartbeat() == ErrorCode.REBALANCE_IN_PROGRESS
+        assert second.leave() == OK
+        assert first.leave() == OK
+        assert time.monotonic() - before < 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kill", [False, True], ids=["stop", "kill"])
+def test_what_is_said_with_a_commit_is_kept(own_broker: Callable[..., BrokerProcess], name: str, kill: bool) -> None:
+    """Over a restart too, letter by letter; nothing comes back as the empty text."""
+    words = ["", None, "the third, or so", "Bärnabas \N{CASTLE} \N{OWL}", "x" * 4096]
+    broker = own_broker()
+    with RawClient(broker.host, broker.port) as client:
+        create_topic(client, name, partitions=len(words))
+        find_coordinator(client, name)
+        partitions = [
+            OffsetCommitRequestPartition(
+                partition_index=number, committed_offset=number, committed_leader_epoch=7, committed_metadata=text
+            )
+            for number, text in enumerate(words)
+        ]
+        commit = OffsetCommitRequest(
+            group_id=name,
+            generation_id_or_member_epoch=-1,
+            topics=[OffsetCommitRequestTopic(name=name, partitions=partitions)],
+        )
+        answer = client.ask(commit, 8, OffsetCommitResponse)
+        assert [one.error_code for one in answer.topics[0].partitions] == [OK] * len(words)
+    broker.restart(kill=kill)
+    expected = [(number, 7, text or "") for number, text in enumerate(words)]
+    with RawClient(broker.host, broker.port) as client:
+        find_coordinator(client, name)
+
+        def fetched() -> list[tuple[int, int, str | None]]:
+            asked = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=name, topics=None)])
+            (group,) = client.ask(asked, 8, OffsetFetchResponse).groups
+            found = [one for topic in group.topics for one in topic.partitions]
+            assert group.error_code in (OK, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR)
+            return sorted((one.committed_offset, one.committed_leader_epoch, one.metadata) for one in found)
+
+        wait_until(lambda: fetched(), "the group to be loaded")
+        assert fetched() == expected
 
 
 def test_a_storm_of_members_ends_in_one_generation(broker: BrokerProcess, name: str) -> None:
