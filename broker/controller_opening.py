@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.broker.config_rules import NodeConfigRules
+from barnabas.broker.configuration.describe import topic_config
 from barnabas.broker.controller import ControllerService
 from barnabas.broker.metadata_log import MetadataLog, metadata_log_config
+from barnabas.broker.partitions import overrides_of
 from barnabas.broker.quorum import voter
 from barnabas.broker.registration import controller_addresses
 from barnabas.coordination.cluster.image_copy import copy_of
@@ -58,6 +60,9 @@ def open_controller(node: Node) -> ControllerService:
         on_failure=node.disk_failures.metadata_failed,
         after_commit=node.metadata_upkeep.after_commit,
         sync_in_thread=node.durability is not Durability.MEMORY,
+        preparation=lambda records: node.partitions.preparation(
+            records, controller.image, lambda topic: topic_config(node.config, overrides_of(controller.image, topic))
+        ),
     )
 
 

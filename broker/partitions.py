@@ -6,16 +6,19 @@ partition to lead or to resign.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from barnabas.coordination.cluster.configs import ResourceType, topic_resource
 from barnabas.coordination.cluster.delta import ImageDelta
 from barnabas.coordination.cluster.image import ClusterImage
 from barnabas.coordination.cluster.partition import Partition as PartitionState
+from barnabas.coordination.cluster.records import MetadataRecord
 from barnabas.coordination.cluster.topics import Topic
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.records.cluster_metadata import PartitionRecord
 from barnabas.replication.partition import Partition
-from barnabas.storage.log_directories import LogDirectories
+from barnabas.storage.log_directories import LogDirectories, NewPartition
 from barnabas.storage.log_directory import TopicPartition
 from barnabas.storage.topic_config import TopicConfig
 
@@ -84,6 +87,24 @@ class Partitions:
         self._has_begun = True
         for topic, number, state in self._image.topics.partitions():
             self._settle(topic, number, state, is_new=False)
+
+    def preparation(
+        self, records: Sequence[MetadataRecord], image: ClusterImage, config_of: Callable[[str], TopicConfig]
+    ) -> Callable[[], None] | None:
+        """For a thread, before these records come to `follow`: the directories and files of partitions that begin with
+        them. `image` has the records, and so have the configurations."""
+        if not self._has_begun:
+            return None
+        new = []
+        for record, _ in records:
+            if isinstance(record, PartitionRecord) and self._node_id in record.replicas:
+                topic = image.topics.by_id.get(record.topic_id)
+                state = image.topics.partition(record.topic_id, record.partition_id)
+                if topic is not None and state is not None and (topic.name, record.partition_id) not in self._here:
+                    name = TopicPartition(topic.name, record.partition_id)
+                    directory_id = state.directory(self._node_id)
+                    new.append(NewPartition(name, topic.id, config_of(topic.name), directory_id))
+        return partial(self._directories.prepare, new, self._now_ms()) if new else None
 
     def follow(self, delta: ImageDelta) -> None:
         if not self._has_begun:

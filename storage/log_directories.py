@@ -13,7 +13,7 @@ should be in them, and then loads:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -29,7 +29,7 @@ from barnabas.storage.log_directory import LogDirectory, TopicPartition
 from barnabas.storage.recovery_worker import RecoveredPartition, RecoveryJob
 from barnabas.storage.topic_config import TopicConfig
 
-__all__ = ["AssignedDirectory", "LogDirectories", "Replica", "own_high_watermarks"]
+__all__ = ["AssignedDirectory", "LogDirectories", "NewPartition", "Replica", "own_high_watermarks"]
 
 AssignedDirectory = Callable[[Uuid, int], Uuid | None]
 """What the metadata says of a topic id and partition: the id of the directory in which this node should have it, which
@@ -41,6 +41,15 @@ class Replica(NamedTuple):
 
     log: Log
     directory: LogDirectory
+
+
+class NewPartition(NamedTuple):
+    """What is to be created, and where the metadata assigns it."""
+
+    partition: TopicPartition
+    topic_id: Uuid
+    config: TopicConfig
+    directory_id: Uuid | None
 
 
 class LogDirectories:
@@ -257,9 +266,7 @@ class LogDirectories:
                 f"{partition} is not created, since it may be in {', '.join(map(str, sorted(self.offline)))}, which "
                 "cannot be read",
             )
-        assigned = self.by_id(directory_id) if directory_id is not None else None
-        preferred = self.by_path(self._preferred[partition]) if partition in self._preferred else assigned
-        for directory in [preferred] if preferred is not None else self.candidates():
+        for directory in self._places_for(partition, directory_id):
             try:
                 with self.watching(directory):
                     log = directory.create(partition, topic_id, config, now_ms)
@@ -271,6 +278,22 @@ class LogDirectories:
         if not self.online:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{partition}: every log directory is offline")
         raise refusal
+
+    def prepare(self, new: Iterable[NewPartition], now_ms: int) -> None:
+        """What asks the disk, in any thread, so that creating them after that takes no time. Whatever goes wrong goes
+        wrong again then, and is seen to."""
+        for partition, topic_id, config, directory_id in new:
+            for directory in self._places_for(partition, directory_id)[:1]:
+                directory.prepare(partition, topic_id, config, now_ms)
+
+    def _places_for(self, partition: TopicPartition, directory_id: Uuid | None) -> list[LogDirectory]:
+        """Where it may be created, the best place first."""
+        for directory in self.online:
+            if partition in directory.prepared:
+                return [directory]
+        assigned = self.by_id(directory_id) if directory_id is not None else None
+        preferred = self.by_path(self._preferred[partition]) if partition in self._preferred else assigned
+        return [preferred] if preferred is not None else self.candidates()
 
     def _find_for(self, partition: TopicPartition, topic_id: Uuid) -> Replica | None:
         found = self.find(partition)

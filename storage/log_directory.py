@@ -96,6 +96,8 @@ class LogDirectory:
         self.futures: dict[TopicPartition, Log] = {}
         """Copies that will replace the log in another directory of this node when they have caught up with it."""
         self.topic_ids: dict[TopicPartition, Uuid] = {}
+        self.prepared: dict[TopicPartition, tuple[Uuid, Log]] = {}
+        """Logs that are made and nobody's yet, until `create` asks for them."""
         self.waiting: dict[TopicPartition, Path] = {}
         """Partitions that are here and have not been loaded."""
         self.waiting_futures: dict[TopicPartition, Path] = {}
@@ -168,7 +170,8 @@ class LogDirectory:
     @property
     def partition_count(self) -> int:
         """Of the logs that are here, loaded or not, and copies."""
-        return len(self.logs) + len(self.futures) + len(self.waiting) + len(self.waiting_futures)
+        loaded = len(self.logs) + len(self.futures) + len(self.prepared)
+        return loaded + len(self.waiting) + len(self.waiting_futures)
 
     def format(self, meta: MetaProperties) -> None:
         write_meta_properties(self.disk, self.path, meta)
@@ -259,7 +262,7 @@ class LogDirectory:
     def forget_logs(self) -> None:
         """The disk has failed: what lies on it is not to be found any more. Whoever still sends a part of a log holds
         its file; the directory stays locked, since we may have it open."""
-        for some in (self.logs, self.futures, self.waiting, self.waiting_futures, self.topic_ids):
+        for some in (self.logs, self.futures, self.prepared, self.waiting, self.waiting_futures, self.topic_ids):
             some.clear()
 
     # Partitions
@@ -324,22 +327,40 @@ class LogDirectory:
         and both are safe together."""
         known = (self.futures, self.waiting_futures) if future_unique else (self.logs, self.waiting)
         assert not any(partition in some for some in known), f"{partition} is in {self.path} already"
+        prepared = None if future_unique else self.prepared.pop(partition, None)
+        if prepared is not None and prepared[0] == topic_id:
+            log = prepared[1]
+            log.configure(config)
+        else:
+            log = self._make(partition, topic_id, config, now_ms, future_unique)
+        (self.futures if future_unique else self.logs)[partition] = log
+        self.topic_ids[partition] = topic_id
+        return log
+
+    def prepare(self, partition: TopicPartition, topic_id: Uuid, config: TopicConfig, now_ms: int) -> None:
+        """The part of `create` that asks the disk, in any thread: nobody else knows of that log before it is created.
+        What cannot be done now, `create` will try again."""
+        known = (self.logs, self.waiting, self.prepared)
+        if not any(partition in some for some in known):
+            with suppress(OSError):
+                self.prepared[partition] = topic_id, self._make(partition, topic_id, config, now_ms, "")
+
+    def _make(
+        self, partition: TopicPartition, topic_id: Uuid, config: TopicConfig, now_ms: int, future_unique: str
+    ) -> Log:
         self.begin()
         if partition in self._checkpointed:
             self.write_recovery_points()
         path = self.path / (marked_name(partition, future_unique, "future") if future_unique else str(partition))
         is_ours = not self.disk.exists(path)
         try:
-            log = self._create(path, topic_id, config, now_ms, sync=bool(future_unique))
+            return self._create(path, topic_id, config, now_ms, sync=bool(future_unique))
         except OSError:
             # A full disk may have room in a moment, and the partition another log by then: this would be a second one.
             if is_ours:
                 with suppress(OSError):
                     self.disk.remove_tree(path)
             raise
-        (self.futures if future_unique else self.logs)[partition] = log
-        self.topic_ids[partition] = topic_id
-        return log
 
     def _create(self, path: Path, topic_id: Uuid, config: TopicConfig, now_ms: int, *, sync: bool) -> Log:
         """A copy will be renamed, and is safe from the beginning."""

@@ -164,7 +164,8 @@ class TopicConfig:
         """What the metadata says. Names that this version does not know are left alone, and values were compared with
         one another when they were set."""
         known = [(TOPIC_CONFIGS[name], text) for name, text in overrides.items() if name in TOPIC_CONFIGS]
-        return replace(defaults or KAFKA_DEFAULTS, **{key.field: key.parse(text) for key, text in known})
+        base = defaults or KAFKA_DEFAULTS
+        return replace(base, **{key.field: key.parse(text) for key, text in known}) if known else base
 
     @property
     def compact(self) -> bool:

@@ -657,4 +657,4 @@ def test_power_cuts_in_two_recoveries_one_after_the_other(part: int) -> None:
                 except BaseException as error:
                     error.add_note(f"{twice}, image {count}")
                     raise
-    assert count > 10
+    assert count >= 5

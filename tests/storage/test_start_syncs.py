@@ -71,6 +71,27 @@ def test_new_logs_wait_for_no_sync_and_share_that_of_their_parent(node: Node) ->
     assert node.disk.syncs == [logs[0].active.path(".log")]
 
 
+def test_a_new_log_that_is_prepared_asks_the_disk_for_nothing_more(tmp_path: Path) -> None:
+    node = Node(tmp_path)
+    for partition in PARTITIONS[::2]:
+        node.directory.prepare(partition, TOPIC_ID, CONFIG, NOW)
+    assert not node.logs
+    assert node.directory.partition_count == len(PARTITIONS) // 2
+    assert node.disk.changes[".log"] == len(PARTITIONS) // 2
+    node.disk.forget()
+    for partition in PARTITIONS[::2]:
+        node.directory.create(partition, TOPIC_ID, CONFIG, NOW)
+    assert not node.disk.changes
+    assert node.directory.partition_count == len(node.logs) == len(PARTITIONS) // 2
+    # What could not be prepared, or is of another topic by now, is made as ever.
+    node.directory.prepare(PARTITIONS[1], Uuid(range(1, 17)), CONFIG, NOW)
+    node.directory.create(PARTITIONS[1], TOPIC_ID, CONFIG, NOW)
+    node.append(1)
+    again = node.killed()
+    assert set(again.directory.topic_ids.values()) == {TOPIC_ID}
+    assert {log.end_offset for log in again.logs.values()} == {1}
+
+
 def test_a_new_log_that_was_killed_is_still_to_be_made_safe(node: Node) -> None:
     node.append(1)
     again = node.killed()

@@ -1,0 +1,71 @@
+"""New partitions: their files are made in a thread, while the loop serves others, and are there when the answer is."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
+from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
+from barnabas.protocol.schema import Uuid
+from barnabas.storage.disk import SystemDisk
+from tests.broker.running import RunningNode
+from tests.broker.test_produce_and_fetch import TOPIC, create, produce
+from tests.kafka.client import RawClient
+
+
+class WatchedDisk(SystemDisk):
+    """Who makes directories, and who waits for a sync of one."""
+
+    def __init__(self) -> None:
+        self.makers: dict[Path, threading.Thread] = {}
+        self.syncers: dict[Path, threading.Thread] = {}
+
+    def make_directory(self, path: Path) -> None:
+        self.makers.setdefault(path, threading.current_thread())
+        super().make_directory(path)
+
+    def sync_directory(self, directory: Path) -> None:
+        self.syncers[directory] = threading.current_thread()
+        super().sync_directory(directory)
+
+
+def create_many(client: RawClient, names: list[str]) -> None:
+    topics = [CreatableTopic(name=name, num_partitions=3, replication_factor=1) for name in names]
+    answer = client.ask(CreateTopicsRequest(topics=topics, timeout_ms=10_000), 7, CreateTopicsResponse)
+    assert [topic.error_code for topic in answer.topics] == [0] * len(names)
+
+
+def test_a_thread_makes_them_and_nobody_waits_for_a_sync(tmp_path: Path) -> None:
+    disk = WatchedDisk()
+    names = [f"topic{number}" for number in range(20)]
+    with RunningNode(tmp_path / "data", disk=disk) as running, running.client() as client:
+        loop = running._thread
+        disk.syncers.clear()
+        create_many(client, names)
+        made = {path.name: maker for path, maker in disk.makers.items() if path.name.startswith("topic")}
+        assert set(made) == {f"{name}-{number}" for name in names for number in range(3)}
+        assert loop not in made.values()
+        assert not [path for path in disk.syncers if path.name in made]
+        assert running.do(lambda node: {node.partition(name, 2).leads for name in names}) == {True}
+
+
+def test_they_have_the_configuration_that_was_asked_for_with_them(tmp_path: Path) -> None:
+    with RunningNode(tmp_path / "data") as running, running.client() as client:
+        create(client, "fine", configs={"index.interval.bytes": "77"})
+        log = running.do(lambda node: node.partition("fine", 0).log)
+        assert (log.config.index_interval_bytes, log.active.index_interval_bytes) == (77, 77)
+
+
+def test_one_that_takes_a_deleted_one_s_name_is_another(tmp_path: Path) -> None:
+    running = RunningNode(tmp_path / "data")
+    with running, running.client() as client:
+        for _ in range(3):
+            create(client)
+            assert produce(client, b"value").base_offset == 0
+            gone = DeleteTopicsRequest(topics=[DeleteTopicState(name=TOPIC, topic_id=Uuid.ZERO)], timeout_ms=10_000)
+            assert client.ask(gone, 6, DeleteTopicsResponse).responses[0].error_code == 0
+        create(client)
+        produce(client, b"value")
+    with running:
+        assert running.do(lambda node: node.partition(TOPIC, 0).log.end_offset) == 1
