@@ -13,19 +13,26 @@ from barnabas.protocol.messages.offset_commit import (
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
+from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchResponse
 from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
 from tests.clients.waiting import wait_until
 from tests.kafka.client import RawClient
 
 
 def find_coordinator(client: RawClient, group: str) -> None:
-    """It may have to be made first."""
+    """It may have to be made first, and to load what it knows."""
 
     def found() -> bool:
         answer = client.ask(FindCoordinatorRequest(coordinator_keys=[group]), 4, FindCoordinatorResponse)
         return answer.coordinators[0].error_code == ErrorCode.NONE
 
+    def has_loaded() -> bool:
+        asked = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=None)])
+        (answer,) = client.ask(asked, 8, OffsetFetchResponse).groups
+        return answer.error_code == ErrorCode.NONE
+
     wait_until(found, "a coordinator")
+    wait_until(has_loaded, "the coordinator to have loaded")
 
 
 class RawMember:

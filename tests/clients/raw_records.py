@@ -27,7 +27,10 @@ from barnabas.protocol.messages.produce import (
     TopicProduceData,
 )
 from barnabas.protocol.schema import Uuid
+from tests.clients.waiting import wait_until
 from tests.kafka.client import RawClient
+
+EARLIEST = -2
 
 
 def create_topic(client: RawClient, name: str, config: Mapping[str, str] | None = None, *, partitions: int = 1) -> Uuid:
@@ -35,6 +38,8 @@ def create_topic(client: RawClient, name: str, config: Mapping[str, str] | None 
     topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, configs=configs)
     answer = client.ask(CreateTopicsRequest(topics=[topic], timeout_ms=5_000), 7, CreateTopicsResponse)
     assert [one.error_code for one in answer.topics] == [0], answer
+    # Kafka answers before its brokers have heard of it.
+    wait_until(lambda: list_offset(client, name, EARLIEST).error_code == 0, "the topic to be led")
     return answer.topics[0].topic_id
 
 
