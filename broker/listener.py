@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import errno
+import os
+import resource
 import socket
+import time
 from collections.abc import Sequence
 from functools import partial
 from typing import Protocol
@@ -18,6 +21,11 @@ __all__ = ["CannotListen", "Listener"]
 
 _ACCEPTED_AT_ONCE = 64
 _OUT_OF_FILES = (errno.EMFILE, errno.ENFILE)
+_LOOK_AGAIN_MS = 100
+_TELL_AGAIN_S = 60.0
+_FEWEST_KEPT, _MOST_KEPT = 16, 256
+"""Files that connections leave to logs, or an eighth of all: a partition that cannot open its next segment would be
+worse off than a client that waits."""
 
 
 class Door(Server, Protocol):
@@ -50,6 +58,8 @@ class Listener:
         self.connections: set[Connection] = set()
         self._is_open = False
         self._is_full = False
+        self._told_s = -_TELL_AGAIN_S
+        """When it was said last that there are no more files."""
 
     @property
     def address(self) -> tuple[str, int]:
@@ -77,12 +87,13 @@ class Listener:
                 self._rest()
                 return
             try:
+                _check_files_left(listening.fileno())
                 sock, _address = listening.accept()
             except BlockingIOError:
                 return
             except OSError as error:
                 if error.errno in _OUT_OF_FILES:
-                    self._server.note_exhaustion(error)
+                    self._wait_for_files(error)
                     return
                 continue  # the client has gone already
             delay_ms = limits.delay_ms(name)
@@ -91,6 +102,19 @@ class Listener:
                 self._server.later(delay_ms, partial(self._go_on, sock))
                 return
             self._admit(sock)
+
+    def _wait_for_files(self, error: OSError) -> None:
+        """They come back when connections go."""
+        self._rest()
+        self._server.later(_LOOK_AGAIN_MS, self._look_again)
+        now_s = time.monotonic()
+        if now_s - self._told_s >= _TELL_AGAIN_S:
+            self._told_s = now_s
+            self._server.note_exhaustion(error)
+
+    def _look_again(self) -> None:
+        if self._is_open:
+            self._attend()
 
     def _go_on(self, sock: socket.socket) -> None:
         """With the one that came too early, and those behind it."""
@@ -133,6 +157,17 @@ class Listener:
         for sock in self._sockets:
             self._poller.forget(sock.fileno())
             sock.close()
+
+
+def _check_files_left(some: int) -> None:
+    """OSError if the next file of this process were one of those that logs may need; `some` is any that is open."""
+    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if allowed != resource.RLIM_INFINITY:
+        # The system gives the lowest number that is free.
+        next_one = os.dup(some)
+        os.close(next_one)
+        if next_one >= allowed - max(_FEWEST_KEPT, min(_MOST_KEPT, allowed // 8)):
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
 
 def _listen(endpoint: Endpoint, backlog: int) -> Sequence[socket.socket]:

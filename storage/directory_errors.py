@@ -33,7 +33,8 @@ _REASONS = {
     errno.EDQUOT: "the quota of its user is used up: raise it, or lower the retention of its topics",
 }
 
-_NO_FAILURES = (errno.ENOSPC, errno.EDQUOT)
+_NO_FAILURES = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+"""What is full, or used up by this process and others: it may be there again in a moment."""
 
 
 def explain(directory: Path, error: OSError) -> str:
@@ -45,5 +46,5 @@ def explain(directory: Path, error: OSError) -> str:
 
 def is_failure(error: OSError) -> bool:
     """Whether a directory that was in use cannot be any more. A full disk can: it is read, and what is deleted makes
-    room (docs/decisions/0005-several-log-directories.md)."""
+    room (docs/decisions/0005-several-log-directories.md). So it is where files or memory are what is short."""
     return error.errno not in _NO_FAILURES
