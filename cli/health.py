@@ -41,11 +41,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"{given.address} is no HOST:PORT")
     try:
         brokers = check(host.strip("[]") or "127.0.0.1", int(port), given.timeout)
-    except (Unhealthy, MalformedFrame, OSError) as error:
-        print(f"{given.address} does not serve: {error}", file=sys.stderr)  # noqa: T201 - what a command is for
-        return 1
-    print(f"{given.address} serves a cluster of {brokers}")  # noqa: T201
-    return 0
+    except OSError as error:
+        why = f"{error.strerror or error}; start a broker there, or name another address"
+    except (Unhealthy, MalformedFrame) as error:
+        why = str(error)
+    else:
+        print(f"{given.address} serves a cluster of {brokers}")  # noqa: T201 - what a command is for
+        return 0
+    print(f"{given.address} does not serve: {why}.", file=sys.stderr)  # noqa: T201
+    return 1
 
 
 def check(host: str, port: int, timeout_s: float) -> int:
