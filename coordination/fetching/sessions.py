@@ -281,7 +281,7 @@ def _forgotten(request: FetchRequest, *, by_id: bool) -> Iterable[Key]:
 
 
 def _key(followed: Followed) -> Key:
-    named_by_id = followed.topic_id != Uuid.ZERO
+    named_by_id = followed.topic_id != Uuid.ZERO or followed.name is None
     return followed.topic_id if named_by_id else followed.name or "", followed.partition.partition
 
 

@@ -1,4 +1,4 @@
-"""Topics and configurations: what random requests beside Kafka found, each as Kafka answers it."""
+"""Odd administrative requests, which random ones beside Kafka came upon (test_random_requests_beside_kafka.py)."""
 
 from __future__ import annotations
 
@@ -32,6 +32,16 @@ def test_a_deletion_that_names_nothing_needs_no_time(client: RawClient) -> None:
     assert codes(both) == [ErrorCode.INVALID_REQUEST]
     assert codes(DeleteTopicState(name=TOPIC), DeleteTopicState(name=TOPIC)) == [ErrorCode.INVALID_REQUEST]
     assert codes(both, DeleteTopicState(name=TOPIC)) == [ErrorCode.REQUEST_TIMED_OUT] * 2
+
+
+def test_a_creation_that_cannot_be_needs_no_time(client: RawClient) -> None:
+    def codes(*names: str) -> list[int]:
+        topics = [CreatableTopic(name=name, num_partitions=1, replication_factor=1) for name in names]
+        answer = client.ask(CreateTopicsRequest(topics=topics, timeout_ms=0), 7, CreateTopicsResponse)
+        return [one.error_code for one in answer.topics]
+
+    assert codes("__cluster_metadata") == [ErrorCode.INVALID_REQUEST]
+    assert codes("__cluster_metadata", TOPIC) == [ErrorCode.REQUEST_TIMED_OUT] * 2
 
 
 def test_a_created_topics_configurations_are_told_as_they_were_written(client: RawClient) -> None:

@@ -1,4 +1,4 @@
-"""Groups: what random requests beside Kafka found, each as Kafka answers it."""
+"""Odd requests about groups, which random ones beside Kafka came upon (test_random_requests_beside_kafka.py)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records: what random requests beside Kafka found, each as Kafka answers it."""
+"""Odd requests about records, which random ones beside Kafka came upon (test_random_requests_beside_kafka.py)."""
 
 from __future__ import annotations
 
@@ -102,6 +102,16 @@ def test_what_nobody_knows_stands_behind_what_is_there_first_unknown_ids(client:
     answer = client.ask(request, 13, FetchResponse)
     codes = [ErrorCode(one.error_code) for each in answer.responses for one in each.partitions]
     assert codes == [ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+
+
+def test_a_session_follows_a_topic_without_an_id_once(client: RawClient) -> None:
+    topics = [FetchTopic(partitions=[FetchPartition(partition=0, partition_max_bytes=100)])]
+    request = FetchRequest(max_wait_ms=0, session_epoch=0, topics=topics)
+    answer = client.ask(request, 13, FetchResponse)
+    request.session_id, request.session_epoch = answer.session_id, 1
+    answer = client.ask(request, 13, FetchResponse)
+    codes = [one.error_code for each in answer.responses for one in each.partitions]
+    assert codes == [ErrorCode.UNKNOWN_TOPIC_ID]
 
 
 def test_a_topic_that_goes_while_a_fetch_waits_ends_it(node: RunningNode, client: RawClient) -> None:

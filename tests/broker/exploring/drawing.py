@@ -1,0 +1,255 @@
+"""Requests drawn at random: of every API that a node advertises, at every version."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from barnabas.broker.apis import MODULES
+from barnabas.protocol.apis import APIS
+from barnabas.protocol.schema import Field, Message, Struct, Uuid
+
+from . import pools
+from .drawn_records import draw_records
+from .symbols import Symbols
+
+__all__ = ["Drawer"]
+
+WEIGHTS = {
+    "Produce": 8,
+    "Fetch": 8,
+    "ListOffsets": 4,
+    "Metadata": 4,
+    "JoinGroup": 7,
+    "SyncGroup": 5,
+    "Heartbeat": 2,
+    "LeaveGroup": 2,
+    "OffsetCommit": 4,
+    "OffsetFetch": 4,
+    "CreateTopics": 5,
+    "InitProducerId": 2,
+    "DescribeGroups": 2,
+    "DescribeConfigs": 2,
+    "IncrementalAlterConfigs": 2,
+    "DeleteRecords": 2,
+    "DescribeQuorum": 0.3,
+    "UpdateFeatures": 0.5,
+    "UnregisterBroker": 0.2,
+    "ElectLeaders": 0.5,
+    "AlterPartitionReassignments": 0.5,
+    "ListPartitionReassignments": 0.5,
+    "ApiVersions": 0.5,
+}
+
+
+class Drawer:
+    def __init__(self, rng: random.Random, symbols: Symbols, *, waits: bool = False) -> None:
+        self.rng = rng
+        self.symbols = symbols
+        self.odd = 0.0
+        """How probable it is that a field of this request is an odd one."""
+        self.version = 0
+        self.waits = waits
+        self.resource_type = 0
+        self.config_name = ""
+        self.group = ""
+        self.generations: dict[str, int] = {}
+        """What the groups' generations were when a member last joined."""
+        self._special: dict[str, Callable[[Field], Any]] = {
+            "topic_id": self._topic_id,
+            "records": lambda _: draw_records(self.rng, self.symbols.of_kind("producer"), self.odd),
+            "member_id": self._member_id,
+            "group_id": self._group_id,
+            "generation_id": self._generation,
+            "generation_id_or_member_epoch": self._generation,
+            "member_epoch": lambda _: self.pick([-1], [0, 1]),
+            "session_id": lambda _: self.pick([0, *self.symbols.of_kind("session")[-2:] * 2], [5, -1]),
+            "producer_id": lambda _: self.pick([-1, *self.symbols.of_kind("producer")[-2:]], [5, -2]),
+            "transactional_id": lambda _: self.pick([None], [""] if self.api == "InitProducerId" else [None]),
+            "resource_type": self._resource_type,
+            "resource_name": self._resource_name,
+            "metadata": lambda _: self.pick([b"", b"\0\0\0\0\0\1\0\1t\xff\xff\xff\xff"], [b"\0", b"odd"]),
+            "assignment": lambda _: self.pick([b"to it", b""], [b"\0" * 300]),
+            "configuration_keys": lambda _: self._config_key(),
+            "value": self._config_value,
+            "coordinator_keys": self._group_id,
+            "groups": self._group_id,
+            "groups_names": self._group_id,
+            "topic": self._topic,
+            "topic_name": self._topic,
+            "topic_names": self._topic,
+            "name": self._name,
+            "key": self._key,
+            "replica_directory_id": lambda _: Uuid.ZERO,
+        }
+
+    def draw(self) -> tuple[Message, int]:
+        names = [(APIS[key].name, key) for key in MODULES]
+        (chosen,) = self.rng.choices(names, [WEIGHTS.get(name, 1.0) for name, _ in names])
+        return self.request(chosen[1])
+
+    def request(self, key: int) -> tuple[Message, int]:
+        api = APIS[key]
+        self.api = api.name
+        low = 1 if api.name == "UpdateFeatures" else api.first  # its oldest cannot only validate
+        self.version = self.rng.choice([api.last_stable, self.rng.randint(low, api.last_stable)])
+        self.odd = self.rng.choice([0.0, 0.05, 0.05, 0.3])
+        self.group = self.pick(pools.GROUPS, pools.ODD_GROUPS)
+        made = self.struct(api.request)
+        assert isinstance(made, Message)
+        self._settle(made)
+        return made, self.version
+
+    def struct(self, kind: type[Struct]) -> Struct:
+        made = kind()
+        self.owner = kind.__name__
+        for field in kind.__fields__:
+            self.owner = kind.__name__
+            if self.version in field.versions:
+                setattr(made, field.name, self.value(field, kind))
+        return made
+
+    def value(self, field: Field, owner: type[Struct]) -> Any:
+        may_be_null = self.version in field.nullable
+        if field.tag is not None and self.rng.random() < 0.95:
+            return [] if field.fresh_default and field.type.is_array else field.default
+        if may_be_null and self.rng.random() < self._null_chance(field):
+            return None
+        if field.type.is_array:
+            return [self.single(field.element, owner) for _ in range(self._length(field))]
+        return self.single(field, owner)
+
+    def single(self, field: Field, owner: type[Struct]) -> Any:
+        if field.type.is_struct:
+            return self.struct(getattr(sys.modules[owner.__module__], field.type.name))
+        if field.type.name == "bool":
+            return self.rng.random() < 0.3
+        if field.name in self._special and not (field.name == "value" and field.type.name == "float64"):
+            return self._special[field.name](field)
+        if field.name in pools.FIELDS:
+            good, odd = pools.FIELDS[field.name]
+            drawn = self.pick(good, odd)
+            return field.default if drawn is None and self.version not in field.nullable else drawn
+        raise AssertionError(f"{owner.__name__}.{field.name} has no values to be drawn from")
+
+    def pick(self, good: list[Any], odd: list[Any]) -> Any:
+        return self.rng.choice(odd if self.rng.random() < self.odd else good)
+
+    def _null_chance(self, field: Field) -> float:
+        if field.name in ("group_instance_id", "records", "transactional_id"):
+            return 0.0
+        if field.name in ("reason", "cursor", "assignments", "match"):
+            return 0.7
+        if field.name == "value":
+            return 0.3 if self.api == "IncrementalAlterConfigs" else 0.05
+        return 0.2
+
+    def _length(self, field: Field) -> int:
+        if field.name == "assignments" and self.api in ("CreateTopics", "CreatePartitions"):
+            return 0 if self.rng.random() < 0.9 and self.api == "CreateTopics" else self.rng.choice([1, 1, 2])
+        if field.name in ("forgotten_topics_data", "components", "states_filter", "types_filter"):
+            return self.rng.choice([0, 0, 1, 2])
+        if field.name == "configs" and self.api == "CreateTopics":
+            return self.rng.choice([0, 0, 1, 2])
+        if field.name in ("broker_ids", "replicas"):
+            return 1 if self.rng.random() > self.odd else self.rng.choice([0, 2])
+        if self.rng.random() < self.odd * 0.3:
+            return 0
+        return self.rng.choice([1, 1, 1, 2, 2, 3])
+
+    def _settle(self, request: Message) -> None:
+        """What would hurt the cluster or take a minute is not asked."""
+        if self.api == "UpdateFeatures":
+            request.validate_only = True  # type: ignore[attr-defined]
+        cursor = getattr(request, "cursor", None)
+        if cursor is not None and cursor.partition_index > 1000:
+            cursor.partition_index = 3  # Kafka counts on from it, beyond what an int holds
+        if self.api == "JoinGroup":
+            request.protocols = _once(request.protocols, "name")  # type: ignore[attr-defined]
+        if self.api == "AlterConfigs":
+            request.resources = _once(request.resources, "resource_type", "resource_name")  # type: ignore[attr-defined]
+        if self.api == "Produce":
+            _without_odd_repetitions(request)
+        if self.waits and self.api == "Fetch":
+            request.max_wait_ms = self.rng.choice([0, 60_000])  # type: ignore[attr-defined]
+
+    def _topic_id(self, _: Field) -> Any:
+        known = self.symbols.of_kind("uuid")
+        if self.api in ("Metadata", "DeleteTopics") and self.rng.random() < 0.6:
+            return Uuid.ZERO
+        return self.pick(known[-4:] or [Uuid.ZERO], [*pools.RESERVED_IDS, *known[:3]])
+
+    def _topic(self, _: Field) -> str:
+        name: str = self.pick(pools.NAMES, pools.ODD_NAMES)
+        if name in pools.INTERNAL and self.api not in ("Metadata", "CreateTopics", "DescribeTopicPartitions"):
+            return "@nowhere"  # Kafka's own records are its own, and not to be lost.
+        return name
+
+    def _group_id(self, _: Field) -> Any:
+        return self.group if self.rng.random() < 0.6 else self.pick(pools.GROUPS, pools.ODD_GROUPS)
+
+    def _member_id(self, field: Field) -> Any:
+        known = self.symbols.of_kind("member")[-4:]
+        if self.api in ("OffsetCommit", "OffsetFetch") and self.rng.random() < 0.5:
+            return ""
+        if self.api == "JoinGroup" and self.rng.random() < 0.35:
+            return ""
+        return self.pick(known or [""], ["nobody", ""])
+
+    def _generation(self, _: Field) -> Any:
+        if self.api == "OffsetCommit" and self.rng.random() < 0.4:
+            return -1
+        return self.pick([self.generations.get(self.group, 1)], [-1, 0, 1, 2, 100, -2])
+
+    def _resource_type(self, _: Field) -> Any:
+        self.resource_type = self.pick([2, 2, 2, 4, 16, 32], pools.ODD_RESOURCES)
+        return self.resource_type
+
+    def _resource_name(self, _: Field) -> Any:
+        good, odd = pools.RESOURCES.get(self.resource_type, (["1"], [""]))
+        return self.pick(good, odd)
+
+    def _config_key(self) -> Any:
+        if self.api == "CreateTopics":
+            self.resource_type = pools.TOPIC
+        good, odd = pools.CONFIGS.get(self.resource_type, pools.CONFIGS[pools.TOPIC])
+        self.config_name = self.pick(list(good), list(odd))
+        return self.config_name
+
+    def _config_value(self, _: Field) -> Any:
+        good, odd = pools.CONFIGS.get(self.resource_type, pools.CONFIGS[pools.TOPIC])
+        values = good.get(self.config_name) or odd.get(self.config_name) or (["1"], [""])
+        drawn = self.pick(*values)
+        return "" if drawn is None else drawn
+
+    def _name(self, field: Field) -> Any:
+        if self.owner in ("AlterableConfig", "CreatableTopicConfig"):
+            return self._config_key()
+        if self.owner == "JoinGroupRequestProtocol":
+            return self.pick(["range", "range", "sticky"], [""])
+        return self._topic(field)
+
+    def _key(self, field: Field) -> Any:
+        if self.api == "AlterClientQuotas":
+            return self.pick(pools.QUOTAS, pools.ODD_QUOTAS)
+        return self._group_id(field)
+
+
+def _once(items: list[Any], *names: str) -> list[Any]:
+    return list({tuple(getattr(item, name) for name in names): item for item in items}.values())
+
+
+def _without_odd_repetitions(request: Any) -> None:
+    """Of a partition that stands twice in a Produce Kafka appends one part and answers for the other, if one of them
+    is refused before the log sees it."""
+    seen: set[Any] = set()
+    for topic in request.topic_data:
+        kept = []
+        for one in topic.partition_data:
+            key = topic.name, topic.topic_id, one.index
+            if key not in seen:
+                kept.append(one)
+            seen.add(key)
+        topic.partition_data = kept
