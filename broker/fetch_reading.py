@@ -68,6 +68,8 @@ class Reading:
         self._unknown: list[Result] = []
         self._read: list[tuple[Partition, Followed]] = []
         self._has_waited = False
+        self._missed: list[Followed] = []
+        """Partitions that were unknown from the first."""
         self._is_final = False
         """Something has to be told at once: an error, or that the log took another way."""
 
@@ -126,11 +128,14 @@ class Reading:
         """A partition that the metadata does not have keeps nobody from waiting for the others."""
         name, number = followed.name, followed.partition.partition
         if name is None or not self._node.has_partition(name, number):
-            if self._has_waited and name is not None:
+            if self._has_waited and followed not in self._missed:
                 # It was deleted meanwhile.
                 error = KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no {name}-{number} any more")
                 self.results.append((followed, self._failed(followed, error)))
-            elif name is None:
+                return
+            if not self._has_waited:
+                self._missed.append(followed)
+            if name is None:
                 self._nameless.append((followed, no_records(number, ErrorCode.UNKNOWN_TOPIC_ID)))
             elif self._replica < 0:
                 self._unknown.append((followed, no_records(number, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)))
