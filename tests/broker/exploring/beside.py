@@ -37,7 +37,7 @@ from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRespons
 from barnabas.protocol.messages.produce import ProduceRequest
 from barnabas.protocol.record import read_records
 from barnabas.protocol.schema import Message, Struct, Uuid
-from tests.broker.twin import OWN_KEYS
+from tests.broker.told import OWN_KEYS
 from tests.kafka.client import RawClient
 
 from .drawn_records import DrawnRecords
