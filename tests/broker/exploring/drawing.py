@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from barnabas.broker.apis import MODULES
+from barnabas.broker.apis import MODULES, TELEMETRY
 from barnabas.protocol.apis import APIS
 from barnabas.protocol.schema import Field, Message, Struct, Uuid
 
@@ -86,7 +86,7 @@ class Drawer:
         }
 
     def draw(self) -> tuple[Message, int]:
-        names = [(APIS[key].name, key) for key in MODULES]
+        names = [(APIS[key].name, key) for key in MODULES if key not in TELEMETRY]
         (chosen,) = self.rng.choices(names, [WEIGHTS.get(name, 1.0) for name, _ in names])
         return self.request(chosen[1])
 

@@ -95,6 +95,16 @@ FIELDS: dict[str, tuple[list[Any], list[Any]]] = {
     "broker_ids": ([1], [2, 0, -1]),
     "replicas": ([1], [2, -1]),
     "group_instance_id": ([None, None, "one", "two"], [""]),
+    "resource_type_filter": ([1, 2, 3], [0, 7, 9, -1]),
+    "resource_name_filter": ([None, "@orders"], [""]),
+    "resource_pattern_type": ([3, 4], [0, 1, 2, 5, -1]),
+    "pattern_type_filter": ([1, 2, 3, 4], [0, 5, -1]),
+    "principal": (["User:app"], ["", "app"]),
+    "principal_filter": ([None, "User:app"], [""]),
+    "host": (["*", "127.0.0.1"], [""]),
+    "host_filter": ([None, "*"], [""]),
+    "operation": ([1, 2, 3], [0, 99, -1]),
+    "permission_type": ([1, 2, 3], [0, 4, -1]),
 }
 FIELDS |= dict.fromkeys(("partition", "partitions", "partition_index", "partition_indexes"), FIELDS["index"])
 QUOTAS = ["producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate"]
