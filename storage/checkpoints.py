@@ -106,7 +106,10 @@ def read_checkpoint(disk: Disk, path: Path, parse_entry: Callable[[list[str]], E
         except ValueError as error:
             refuse(number, str(error))
 
-    lines = split_lines(decode_text(path, disk.read_file(path), remedy)) if disk.exists(path) else []
+    try:
+        lines = split_lines(decode_text(path, disk.read_file(path), remedy))
+    except FileNotFoundError:
+        lines = []
     if lines and (version := header(1)) != VERSION:
         refuse(1, f"it has version {version}, and only version {VERSION} is known")
     if len(lines) < 2:

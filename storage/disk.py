@@ -266,11 +266,13 @@ class SystemDisk(Disk):
     def open(self, path: Path, *, create: bool = True) -> File:
         return SystemFile(path, create=create)
 
+    # Not Path's own methods where a start asks thousands of times: they are two to three times as slow.
+
     def exists(self, path: Path) -> bool:
-        return path.exists()
+        return os.path.exists(path)  # noqa: PTH110
 
     def size(self, path: Path) -> int:
-        return path.stat().st_size
+        return os.stat(path).st_size  # noqa: PTH116
 
     def modified_ms(self, path: Path) -> int:
         return path.stat().st_mtime_ns // 1_000_000
@@ -279,7 +281,6 @@ class SystemDisk(Disk):
         os.utime(path, ns=(path.stat().st_atime_ns, modified_ms * 1_000_000))
 
     def names(self, directory: Path) -> list[str]:
-        # Not iterdir, which makes a Path of each: a start looks into every partition's directory.
         return sorted(os.listdir(directory))  # noqa: PTH208
 
     def is_directory(self, path: Path) -> bool:
@@ -289,10 +290,18 @@ class SystemDisk(Disk):
         path.mkdir(parents=True, exist_ok=True)
 
     def read_file(self, path: Path) -> bytes:
-        return path.read_bytes()
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            size = os.fstat(descriptor).st_size
+            data = os.read(descriptor, size)
+            while len(data) < size and (more := os.read(descriptor, size - len(data))):
+                data += more
+            return data
+        finally:
+            os.close(descriptor)
 
     def rename(self, old: Path, new: Path) -> None:
-        old.replace(new)
+        os.replace(old, new)  # noqa: PTH105
 
     def remove(self, path: Path) -> None:
         path.unlink(missing_ok=True)

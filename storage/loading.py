@@ -23,6 +23,9 @@ from barnabas.storage.topic_config import TopicConfig
 
 __all__ = ["open_log"]
 
+_ENDINGS = (".cleaned", ".swap", ".deleted")
+"""Of files that somebody has not finished with."""
+
 CLEANED = ".cleaned"
 """The ending of what is not whole: it is worthless after a crash, to Kafka too."""
 
@@ -63,7 +66,10 @@ class _Loader:
         self.directory = directory
         self.now_ms = now_ms
         self.report = report
-        self._finish_swaps()
+        self.names = disk.names(directory)
+        if any(name.endswith(_ENDINGS) for name in self.names):
+            self._finish_swaps()
+            self.names = disk.names(directory)
         self.recovered: tuple[Segment, int] | None = None
         """The last one that was, and its next offset."""
         self.epochs_lost = False
@@ -73,7 +79,7 @@ class _Loader:
             report(f"{error.path}: {error.reason}; the epochs are read from the records again")
             self.epochs_lost = True
             epochs = LeaderEpochs()
-        producers = ProducerState(ProducerSnapshots(disk, directory), expiration_ms)
+        producers = ProducerState(ProducerSnapshots(disk, directory, self.names), expiration_ms)
         self.log = Log(
             disk,
             directory,
@@ -87,9 +93,8 @@ class _Loader:
         )
 
     def open(self, clean: bool, recovery_point: int, start_offset: int) -> Log:
-        log = self.log
-        names = self.disk.names(self.directory)
-        self._remove_orphans(names)
+        log, names = self.log, self.names
+        self._remove_orphans()
         log.start_offset = start_offset
         bases = sorted(offset for name in names if (offset := _offset_of(name, ".log")) is not None)
         log.segments = [log.new_segment(base_offset, self.now_ms) for base_offset in bases]
@@ -105,7 +110,7 @@ class _Loader:
     def _finish_swaps(self) -> None:
         """A cleaner writes `.cleaned` files, renames them `.swap` when they are whole, then deletes what they replace,
         and gives them their names last. So `.cleaned` is worthless, and `.swap` counts."""
-        names = self.disk.names(self.directory)
+        names = self.names
         cleaned = [offset for name in names if (offset := _any_offset_of(name, ".cleaned")) is not None]
         swaps = [(name, offset) for name in names if (offset := _any_offset_of(name, ".swap")) is not None]
         worthless = [name for name, offset in swaps if cleaned and offset >= min(cleaned)]
@@ -117,8 +122,6 @@ class _Loader:
         for name in names:
             if name.endswith((".cleaned", ".log.deleted")) or _is_deleted_index(name):
                 self.disk.remove(self.directory / name)
-        if not any(name.endswith(".swap") for name in names):
-            return  # the usual case, and a start opens thousands
         left = [name for name in self.disk.names(self.directory) if name.endswith(".swap")]
         if not left:
             return
@@ -157,13 +160,13 @@ class _Loader:
                         # It may be the new one's already. Without an index that is read, and gets it again.
                         self.disk.remove(self.directory / f"{offset:020d}.index.swap")
 
-    def _remove_orphans(self, names: list[str]) -> None:
-        for name in names:
-            for suffix in SUFFIXES[1:]:
-                offset = _offset_of(name, suffix)
-                if offset is not None and f"{offset:020d}.log" not in names:
-                    self.report(f"{self.directory / name}: an index without a segment is deleted")
-                    self.disk.remove(self.directory / name)
+    def _remove_orphans(self) -> None:
+        for name in self.names:
+            if not name.endswith(SUFFIXES[1:]) or f"{name[:20]}.log" in self.names:
+                continue
+            if any(_offset_of(name, suffix) is not None for suffix in SUFFIXES[1:]):
+                self.report(f"{self.directory / name}: an index without a segment is deleted")
+                self.disk.remove(self.directory / name)
 
     # What was torn
 

@@ -98,6 +98,8 @@ class LogDirectory:
         self.topic_ids: dict[TopicPartition, Uuid] = {}
         self.prepared: dict[TopicPartition, tuple[Uuid, Log]] = {}
         """Logs that are made and nobody's yet, until `create` asks for them."""
+        self._ids_read: dict[Path, Uuid | None] = {}
+        """Of logs that are not loaded, which are asked for them twice."""
         self.waiting: dict[TopicPartition, Path] = {}
         """Partitions that are here and have not been loaded."""
         self.waiting_futures: dict[TopicPartition, Path] = {}
@@ -284,13 +286,15 @@ class LogDirectory:
     def read_topic_id(self, partition: TopicPartition, *, future: bool = False) -> Uuid | None:
         """Of a log that has not been loaded; None where its directory does not say."""
         path = (self.waiting_futures if future else self.waiting)[partition]
-        try:
-            return read_partition_metadata(self.disk, path)
-        except MalformedFile:
-            # A new log of which nothing was promised to be safe, and a power cut.
-            if not self._was_new(partition) or not is_torn(self.disk, path):
-                raise
-            return None
+        if path not in self._ids_read:
+            try:
+                self._ids_read[path] = read_partition_metadata(self.disk, path)
+            except MalformedFile:
+                # A new log of which nothing was promised to be safe, and a power cut.
+                if not self._was_new(partition) or not is_torn(self.disk, path):
+                    raise
+                return None
+        return self._ids_read[path]
 
     def _was_new(self, partition: TopicPartition) -> bool:
         """It may have been made and never synced."""
@@ -301,6 +305,7 @@ class LogDirectory:
         self.begin()
         place = self.place(partition, future=future)
         topic_id = self.read_topic_id(partition, future=future)
+        self._ids_read.pop(place.path, None)
         log = open_log(
             self.disk,
             place.path,
@@ -400,6 +405,7 @@ class LogDirectory:
         self.begin()
         waiting, loaded = (self.waiting_futures, self.futures) if future else (self.waiting, self.logs)
         path = waiting[partition] if partition in waiting else loaded[partition].directory
+        self._ids_read.pop(path, None)
         marked = self.path / marked_name(partition, unique, mark)
         self.disk.rename(path, marked)
         waiting.pop(partition, None)

@@ -32,9 +32,11 @@ def read_partition_metadata(disk: Disk, directory: Path) -> Uuid | None:
     As in Kafka the names before the colons say nothing, later versions are read (all of them have these two lines),
     and nothing behind is looked at."""
     path = directory / PARTITION_METADATA
-    if not disk.exists(path):
+    try:
+        data = disk.read_file(path)
+    except FileNotFoundError:
         return None
-    lines = split_lines(decode_text(path, disk.read_file(path), _REMEDY))
+    lines = split_lines(decode_text(path, data, _REMEDY))
     number = 1
     try:
         version = parse_integer(_value(lines, number), 32)

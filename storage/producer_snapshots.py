@@ -70,11 +70,12 @@ def decode_snapshot(data: bytes) -> list[ProducerEntry]:
 class ProducerSnapshots:
     """The snapshot files of one partition's directory."""
 
-    def __init__(self, disk: Disk, directory: Path) -> None:
+    def __init__(self, disk: Disk, directory: Path, names: Iterable[str] | None = None) -> None:
+        """`names` are those in the directory, for who has asked already."""
         self._disk = disk
         self.directory = directory
         """Who renames the directory says so here."""
-        found = map(_NAME.fullmatch, disk.names(directory))
+        found = map(_NAME.fullmatch, disk.names(directory) if names is None else names)
         self._offsets = sorted(int(match[1]) for match in found if match)
         self._doubted: set[int] = set()
         """Of files that are there and count as if they were not, until they have been written again."""

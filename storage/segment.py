@@ -59,9 +59,9 @@ class Segment:
         self.index_interval_bytes = index_interval_bytes
         self._file: File | None = None
         log = self.path(".log")
-        if disk.exists(log):
+        try:
             self.size = disk.size(log)
-        else:
+        except FileNotFoundError:
             self._file = disk.open(log)
             self.size = 0
         self.offset_index = OffsetIndex(disk, self.path(".index"), base_offset, index_max_bytes)
