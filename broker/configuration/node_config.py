@@ -30,6 +30,7 @@ from barnabas.broker.configuration.keys import ATTRIBUTES, AUTHORIZER_KEYS, FORM
 from barnabas.broker.configuration.listeners import Endpoint, SecurityProtocol
 from barnabas.broker.configuration.quorum import check_addresses, read_addresses
 from barnabas.broker.configuration.synonyms import overridden
+from barnabas.broker.configuration.to_come import is_to_come
 from barnabas.broker.configuration.values import ConfigurationError, Values, read_values
 from barnabas.storage.topic_config import TopicConfig
 
@@ -191,6 +192,9 @@ def _notices(given: Mapping[str, str]) -> Iterator[Notice]:
     former = [name for name in others if name.startswith(FORMER_KEYS)]
     if idle or former:
         yield Notice(False, f"These keys are accepted and have no effect in Barnabas: {', '.join(idle + former)}.")
+    to_come = [key.name for key in known if key.does and is_to_come(key.name)]
+    if to_come:
+        yield Notice(False, f"These keys are accepted and have no effect in Barnabas yet: {', '.join(to_come)}.")
     for name in others:
         if name.startswith(FREE_PREFIXES) or name in former or name in AUTHORIZER_KEYS:
             continue

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,7 +15,11 @@ from barnabas.broker.configuration.key import as_text
 from barnabas.broker.configuration.keys import ATTRIBUTES, KEYS
 from barnabas.broker.configuration.listeners import Endpoint, SecurityProtocol
 from barnabas.broker.configuration.node_config import NodeConfig
+from barnabas.broker.configuration.to_come import is_to_come
 from barnabas.broker.configuration.values import ConfigurationError
+from barnabas.storage.topic_config import TOPIC_CONFIGS
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def problems_of(given: dict[str, str]) -> tuple[str, ...]:
@@ -121,6 +127,34 @@ def test_what_has_no_effect_is_one_line_of_information() -> None:
     assert not notice.warning
     wanted = "num.io.threads, remote.log.reader.threads, zookeeper.connect"
     assert notice.text == f"These keys are accepted and have no effect in Barnabas: {wanted}."
+
+
+def test_what_has_no_effect_yet_is_another() -> None:
+    (notice,) = NodeConfig.load({"queued.max.requests": "9", "transaction.max.timeout.ms": "5"}).notices
+    assert not notice.warning
+    wanted = "queued.max.requests, transaction.max.timeout.ms"
+    assert notice.text == f"These keys are accepted and have no effect in Barnabas yet: {wanted}."
+
+
+def test_every_key_that_has_an_effect_is_read_somewhere() -> None:
+    """Where the value of a key is used its attribute stands, or its name in quotes."""
+    attributes = {key.name: attribute for attribute, key in ATTRIBUTES.items()}
+    code = "\n".join(path.read_text() for path in sorted(ROOT.glob("*/**/*.py")) if _uses_values(path))
+    words = set(re.findall(r"\w+", code))
+    quoted = set(re.findall(r'"([a-z.]+)"', code))
+    topics = {name for key in TOPIC_CONFIGS.values() for name in key.server_names}
+    read = {name for name in KEYS if attributes.get(name) in words or name in quoted or name in topics}
+    meaningful = {name for name, key in KEYS.items() if key.does}
+    assert {name for name in meaningful if is_to_come(name)} == meaningful - read
+
+
+def _uses_values(path: Path) -> bool:
+    """Not what only says which keys there are, or which values fit together."""
+    place = path.relative_to(ROOT)
+    if place.parts[0] not in ("broker", "cli", "coordination", "replication", "storage") or "keys" in place.parts:
+        return False
+    only_said = ("barnabas_defaults.py", "checks.py", "rules.py", "to_come.py", "synonyms.py", "clamping.py")
+    return not (place.parts[:2] == ("broker", "configuration") and path.name in only_said)
 
 
 def test_what_can_only_be_set_later_is_a_warning() -> None:

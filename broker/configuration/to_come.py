@@ -1,0 +1,75 @@
+"""Keys that say what they will do, once Barnabas has what they are for: until then they are checked, kept and described
+like all others, nothing comes of them, and the start says so to whoever has set one."""
+
+from __future__ import annotations
+
+__all__ = ["is_to_come"]
+
+_FEATURES = (
+    # Transactions
+    "add.partitions.to.txn.",
+    "transaction.",
+    "transactional.",
+    # Groups of the newer protocols
+    "group.consumer.",
+    "group.coordinator.",
+    "group.share.",
+    "group.streams.",
+    "share.coordinator.",
+    # Several nodes
+    "alter.log.dirs.replication.",
+    "controller.quorum.",
+    "controller.socket.",
+    "follower.replication.",
+    "leader.",
+    "replica.",
+    "replication.quota.",
+    "socket.connection.setup.",
+    # TLS and SASL
+    "connection.failed.authentication.",
+    "connections.max.reauth.",
+    "sasl.",
+    "ssl.",
+    # Metrics, also those of clients
+    "metrics.",
+    "telemetry.",
+    # What is not final
+    "unstable.",
+)
+"""How their keys begin."""
+
+_READ_ALREADY = frozenset(
+    {
+        "controller.quorum.auto.join.enable",
+        "controller.quorum.bootstrap.servers",
+        "controller.quorum.voters",
+        "group.streams.max.standby.replicas",
+        "replica.alter.log.dirs.io.max.bytes.per.second",
+        "replica.high.watermark.checkpoint.interval.ms",
+        "sasl.enabled.mechanisms",
+        "sasl.mechanism.inter.broker.protocol",
+        "transaction.state.log.num.partitions",
+        "transaction.state.log.replication.factor",
+        "transaction.state.log.segment.bytes",
+    }
+)
+_OTHERS = frozenset(
+    {
+        "auto.leader.rebalance.enable",
+        "barnabas.memory.producers.max",
+        "initial.broker.registration.timeout.ms",
+        "internal.metadata.delete.delay.millis",
+        "log.cleaner.io.buffer.size",
+        "log.dir.failure.timeout.ms",
+        "metadata.max.idle.interval.ms",
+        "offsets.load.buffer.size",
+        "queued.max.requests",
+        "request.timeout.ms",
+        "server.max.startup.time.ms",
+        "unclean.leader.election.interval.ms",
+    }
+)
+
+
+def is_to_come(name: str) -> bool:
+    return name in _OTHERS or (name.startswith(_FEATURES) and name not in _READ_ALREADY)
