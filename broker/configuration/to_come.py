@@ -30,9 +30,8 @@ _FEATURES = (
     "connections.max.reauth.",
     "sasl.",
     "ssl.",
-    # Metrics, also those of clients
+    # Metrics
     "metrics.",
-    "telemetry.",
     # What is not final
     "unstable.",
 )
