@@ -1,3 +1,5 @@
+"""A node of a test's own, a client of it, and one pair of twins for all tests beside Kafka."""
+
 from __future__ import annotations
 
 import logging

@@ -1,3 +1,5 @@
+"""The log of events: one line for each, whatever is in it, for people and for programs."""
+
 from __future__ import annotations
 
 import io

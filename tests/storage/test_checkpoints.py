@@ -1,3 +1,5 @@
+"""Files of offsets, and the marker of a clean stop: written as Kafka writes them, and refused with what to do."""
+
 from __future__ import annotations
 
 import errno

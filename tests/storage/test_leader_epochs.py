@@ -1,3 +1,5 @@
+"""Where each leader's epoch began and ended, as a log that is cut at both ends knows it."""
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""meta.properties: what is read, what is refused, and which directories belong together."""
+
 from __future__ import annotations
 
 from pathlib import Path

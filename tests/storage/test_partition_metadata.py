@@ -1,3 +1,5 @@
+"""partition.metadata: the id of a partition's topic, and every way in which the file can be wrong."""
+
 from __future__ import annotations
 
 from pathlib import Path

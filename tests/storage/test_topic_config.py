@@ -1,3 +1,5 @@
+"""A topic's configuration: its defaults, what overrides them, and what is said of a value that cannot be."""
+
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError

@@ -1,3 +1,5 @@
+"""A node whose clock moves when the test says so."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
