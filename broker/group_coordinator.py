@@ -16,7 +16,6 @@ from uuid import UUID
 
 import trio
 
-from barnabas.broker.auto_creation import OFFSETS_TOPIC
 from barnabas.broker.call import Call
 from barnabas.broker.connection import CloseConnection
 from barnabas.coordination.groups import (
@@ -46,6 +45,7 @@ from barnabas.replication.partition import Partition
 from barnabas.storage.producer_state import AppendOrigin
 
 if TYPE_CHECKING:
+    from barnabas.broker.groups import Groups
     from barnabas.broker.node import Node
 
 __all__ = ["GroupCoordinator"]
@@ -122,18 +122,13 @@ class _Led:
 
 
 class GroupCoordinator:
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, groups: Groups) -> None:
         self._node = node
+        self._groups = groups
         self._led: dict[int, _Led] = {}
         self._to_load: list[_Led] = []
         self._wake = trio.Event()
         self._asleep_until_ms: int | None = None
-
-    @property
-    def partition_count(self) -> int:
-        """Of __consumer_offsets; 0 before it is there."""
-        topic = self._node.image.topics.by_name.get(OFFSETS_TOPIC)
-        return 0 if topic is None else len(topic.partitions)
 
     def config(self) -> GroupConfig:
         config = self._node.config
@@ -150,19 +145,16 @@ class GroupCoordinator:
     # Leading and loading
 
     def lead(self, partition: Partition) -> None:
-        """Told of every partition that begins to be led, or is led in a new epoch."""
-        if partition.name.topic == OFFSETS_TOPIC:
-            self.resign(partition)
-            led = self._led[partition.name.partition] = _Led(partition, self.config())
-            if partition.log.end_offset == partition.log.start_offset:
-                self._loaded(led)
-            else:
-                self._to_load.append(led)
-                self._wake.set()
+        """Of __consumer_offsets: it begins to be led, or is led in a new epoch."""
+        self.resign(partition)
+        led = self._led[partition.name.partition] = _Led(partition, self.config())
+        if partition.log.end_offset == partition.log.start_offset:
+            self._loaded(led)
+        else:
+            self._to_load.append(led)
+            self._wake.set()
 
     def resign(self, partition: Partition) -> None:
-        if partition.name.topic != OFFSETS_TOPIC:
-            return
         led = self._led.pop(partition.name.partition, None)
         if led is not None:
             for name, answer in decide_resigned(led.shard).release.items():
@@ -203,7 +195,7 @@ class GroupCoordinator:
 
     def handle(self, call: Call, request: Message) -> Message | Coroutine[Any, Any, Message]:
         """What the broker itself refuses has been taken out of the request before."""
-        count = self.partition_count
+        count = self._groups.partition_count
         if not count:
             if isinstance(request, ListGroupsRequest):
                 return merge_answers(request, [])

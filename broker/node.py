@@ -31,7 +31,7 @@ from barnabas.broker.doors import broker_door, controller_door
 from barnabas.broker.draining import drain, settle
 from barnabas.broker.event_log import Event, Level, Report
 from barnabas.broker.failure_reports import FailureReports
-from barnabas.broker.group_coordinator import GroupCoordinator
+from barnabas.broker.groups import Groups
 from barnabas.broker.heartbeats import Heartbeats
 from barnabas.broker.housekeeping.disk_failures import DiskFailures
 from barnabas.broker.housekeeping.housekeeper import Housekeeper
@@ -225,7 +225,7 @@ class Node(ClusterView, FailureReports):
     def _open_broker(self) -> None:
         syncs = self.durability is Durability.FSYNC
         self._syncer = Syncer(self.disk_failures.sync_failed) if syncs else None
-        self.groups = GroupCoordinator(self)
+        self.groups = Groups(self)
         self.partitions = Partitions(
             self.node_id,
             self.directories,
