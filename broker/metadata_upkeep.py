@@ -17,10 +17,13 @@ from barnabas.coordination.cluster.image_copy import copy_of
 from barnabas.storage.disk import Disk
 from barnabas.storage.segment import Segment
 
-__all__ = ["MetadataUpkeep"]
+__all__ = ["SETTLED_S", "MetadataUpkeep"]
 
 LOOK_INTERVAL_S = 60
 """As often as Kafka looks for what is to be deleted."""
+
+SETTLED_S = 5
+"""So long after a start nobody waits for it any more."""
 
 
 class MetadataUpkeep:
@@ -53,6 +56,10 @@ class MetadataUpkeep:
 
     async def run(self) -> None:
         """Until cancelled. What fails is tried again; the log has everything."""
+        with trio.move_on_after(SETTLED_S):
+            await self._wake.wait()
+        # As at a stop: a node that is killed again and again would read more at each start.
+        await self.finish()
         while True:
             with trio.move_on_after(LOOK_INTERVAL_S):
                 await self._wake.wait()
@@ -65,7 +72,7 @@ class MetadataUpkeep:
                 self._report(Event(f"{self._journal.directory}: no snapshot was taken: {error.strerror}", Level.ERROR))
 
     async def finish(self) -> None:
-        """At a clean stop, so that the next start takes no longer for all the starts that were before."""
+        """So that the next start takes no longer for all the starts that were before."""
         if self._image.transaction is None and self._journal.worth_a_snapshot:
             try:
                 await self.take_snapshot()

@@ -6,10 +6,11 @@ import errno
 from pathlib import Path
 
 import pytest
+import trio
 
 from barnabas.broker.clock import Clock
 from barnabas.broker.configuration.node_config import NodeConfig
-from barnabas.broker.metadata_upkeep import MetadataUpkeep
+from barnabas.broker.metadata_upkeep import SETTLED_S, MetadataUpkeep
 from barnabas.coordination.cluster.image_copy import copy_of
 from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 from barnabas.protocol.records import cluster_metadata as r
@@ -65,6 +66,21 @@ async def test_a_short_log_is_left_alone_at_the_stop_and_a_long_one_is_not() -> 
     await upkeep.finish()
     assert len(journal.snapshot_names) == 2
     await upkeep.finish()
+    assert len(journal.snapshot_names) == 2
+
+
+@pytest.mark.trio
+async def test_what_a_start_has_read_is_not_read_again_by_all_that_follow(autojump_clock: object) -> None:  # noqa: ARG001
+    """They may end by a kill each, and then none of them has taken a snapshot at its stop."""
+    journal = Journal(FaultyDisk()).begin()
+    for _ in range(100):
+        journal.append(*[r.NoOpRecord()] * 100)
+    upkeep, _ = upkeep_of(journal, [])
+    with trio.move_on_after(SETTLED_S - 1):
+        await upkeep.run()
+    assert len(journal.snapshot_names) == 1, "clients come first"
+    with trio.move_on_after(SETTLED_S + 1):
+        await upkeep.run()
     assert len(journal.snapshot_names) == 2
 
 
