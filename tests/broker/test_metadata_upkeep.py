@@ -70,7 +70,7 @@ async def test_a_short_log_is_left_alone_at_the_stop_and_a_long_one_is_not() -> 
 
 
 @pytest.mark.trio
-async def test_what_a_start_has_read_is_not_read_again_by_all_that_follow(autojump_clock: object) -> None:  # noqa: ARG001
+async def test_what_a_start_has_read_is_not_read_again_by_all_that_follow(autojump_clock: object) -> None:
     """They may end by a kill each, and then none of them has taken a snapshot at its stop."""
     journal = Journal(FaultyDisk()).begin()
     for _ in range(100):
