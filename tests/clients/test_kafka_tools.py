@@ -331,3 +331,12 @@ def test_compatibility(own_broker: Callable[..., BrokerProcess], java_oracle: Or
     assert "Expected to get a RecordTooLargeException" in said
     code, said = attempt(6, lacking="idempotent-producer")
     assert code == 0, "that one is not idempotent, and works as well"
+
+
+def test_acls_without_an_authorizer(tools: Tools, name: str) -> None:
+    """It is said, and the tool ends: nothing hangs, and nothing is taken for done."""
+    added = ("--add", "--allow-principal", "User:clara", "--operation", "Read", "--topic", name)
+    for arguments in (("--list",), added, ("--remove", "--force", *added[1:])):
+        code, out, err = tools.attempt("AclCommand", *arguments)
+        assert code == 1
+        assert "SecurityDisabledException: No Authorizer is configured" in out + err
