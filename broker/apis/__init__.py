@@ -36,6 +36,7 @@ MODULES = {
     47: "offset_delete",
     48: "describe_client_quotas",
     49: "alter_client_quotas",
+    50: "describe_user_scram_credentials",
     55: "describe_quorum",
     57: "update_features",
     60: "describe_cluster",

@@ -46,6 +46,7 @@ from barnabas.protocol.messages.describe_quorum import (
 from barnabas.protocol.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsRequest,
     DescribeUserScramCredentialsResponse,
+    UserName,
 )
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
@@ -141,18 +142,43 @@ def set_what_only_kafka_uses(client: RawClient) -> None:
     )
     quotas = client.ask(AlterClientQuotasRequest(entries=[entry]), 1, AlterClientQuotasResponse)
     assert [one.error_code for one in quotas.entries] == [0]
-    credential = ScramCredentialUpsertion(
-        name="ann", mechanism=1, iterations=4096, salt=b"salt", salted_password=b"p" * 32
-    )
-    scram = client.ask(AlterUserScramCredentialsRequest(upsertions=[credential]), 0, AlterUserScramCredentialsResponse)
-    assert [one.error_code for one in scram.results] == [0]
+    for name, mechanism, iterations, hashed in (
+        ("ann", 1, 4096, b"p" * 32),
+        ("ann", 2, 8192, b"p" * 64),
+        ("bob", 1, 5000, b"b" * 32),
+    ):
+        credential = ScramCredentialUpsertion(
+            name=name, mechanism=mechanism, iterations=iterations, salt=b"salt", salted_password=hashed
+        )
+        request = AlterUserScramCredentialsRequest(upsertions=[credential])
+        scram = client.ask(request, 0, AlterUserScramCredentialsResponse)
+        assert [one.error_code for one in scram.results] == [0]
+    while "bob" not in credentials_of(client, None):
+        pass  # a broker of Kafka's learns of them later
 
 
 def what_only_kafka_uses(client: RawClient) -> Any:
     quotas = client.ask(DescribeClientQuotasRequest(), 1, DescribeClientQuotasResponse)
-    scram = client.ask(DescribeUserScramCredentialsRequest(), 0, DescribeUserScramCredentialsResponse)
-    assert scram.results[0].credential_infos[0].iterations == 4096
-    return quotas.entries, scram.results
+    asked: list[list[str] | None] = [None, [], ["bob"], ["bob", "nobody", "ann"], ["ann", "bob", "ann"]]
+    return quotas.entries, [credentials_of(client, users) for users in asked]
+
+
+def credentials_of(client: RawClient, users: list[str] | None) -> dict[str, tuple[int, bool, set[tuple[int, int]]]]:
+    """The error, whether it has words, and the mechanisms, in the order of a hash table."""
+    names = None if users is None else [UserName(name=name) for name in users]
+    request = DescribeUserScramCredentialsRequest(users=names)
+    answer = client.ask(request, 0, DescribeUserScramCredentialsResponse)
+    assert answer.error_code == 0
+    found = {
+        one.user: (
+            one.error_code,
+            bool(one.error_message),
+            {(info.mechanism, info.iterations) for info in one.credential_infos},
+        )
+        for one in answer.results
+    }
+    assert len(found) == len(answer.results)
+    return found
 
 
 def topics_of(client: RawClient, at_least: int = 0) -> dict[str, tuple[str, int]]:
@@ -245,6 +271,7 @@ def test_from_kafka_to_barnabas_and_back(kafka_classpath: str, tmp_path: Path) -
             commit(client, "orders", 5)
             set_what_only_kafka_uses(client)
             before, kept = topics_of(client), what_only_kafka_uses(client)
+            assert kept[1][0] == {"ann": (0, False, {(1, 4096), (2, 8192)}), "bob": (0, False, {(1, 5000)})}
             partitions = [("orders", 0), ("orders", 1), ("orders", 2), ("compacted", 0), ("__consumer_offsets", 0)]
             ends = end_offsets(client, *partitions)
             values = values_in(client, "orders", before)
@@ -263,6 +290,7 @@ def test_from_kafka_to_barnabas_and_back(kafka_classpath: str, tmp_path: Path) -
                 assert end_offsets(client, *partitions) == ends
                 assert values_in(client, "orders", before) == values
                 assert committed(client, "orders") == 5
+                assert what_only_kafka_uses(client) == kept
                 commit(client, "orders", 7)
                 produce(client, "orders", 0, "barnabas 1", "barnabas 2")
                 create(client, "added", 2, {"retention.bytes": "1000000"})

@@ -151,6 +151,7 @@ ENTITIES = {
     "group": ("consumer.session.timeout.ms=50000", "consumer.session.timeout.ms=50000 "),
     "client-metrics": ("interval.ms=1000,match=[client_id=nobody]", "match=client_id=nobody "),
     "client": ("producer_byte_rate=1048576", "producer_byte_rate=1048576.0"),
+    "user": ("request_percentage=900", "request_percentage=900.0"),
     "ip": ("connection_creation_rate=4000", "connection_creation_rate=4000.0"),
 }
 NAMES = {"broker": "1", "ip": "192.0.2.7"}
