@@ -1,4 +1,8 @@
-"""The time, as the broker sees it, and waiting for it; a test moves its own, and who waits then notices."""
+"""The time, as the broker sees it, and waiting for it; a test moves its own, and who waits then notices.
+
+There are two. `clock` is the time of day, which somebody may set: for timestamps of records, and for whatever is kept
+or reckoned from them. `clock.steady` began with it and is never set: for timeouts, quotas and all that lasts.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,11 @@ _LOOK_AGAIN_S = 30
 
 
 class Clock:
+    steady: Clock
+
+    def __init__(self) -> None:
+        self.steady = SteadyClock(self.now_ms())
+
     def now_ms(self) -> int:
         """Since 1970, for records and deadlines that are kept."""
         return time.time_ns() // 1_000_000
@@ -41,3 +50,14 @@ class Clock:
             nursery.start_soon(sleep_until)
             await event.wait()
             nursery.cancel_scope.cancel()
+
+
+class SteadyClock(Clock):
+    """It goes on from a moment, whatever the system's clock is set to."""
+
+    def __init__(self, begins_ms: int) -> None:
+        self.steady = self
+        self._ahead_ms = begins_ms - time.monotonic_ns() // 1_000_000
+
+    def now_ms(self) -> int:
+        return time.monotonic_ns() // 1_000_000 + self._ahead_ms

@@ -23,7 +23,7 @@ async def look_after_connections(node: Node) -> None:
     next_round_s = trio.current_time() + round_s
     while True:
         await trio.sleep(min(_OFTEN_S, round_s))
-        node.memory.look(node.clock.now_ms())
+        node.memory.look(node.clock.steady.now_ms())
         close_surplus(node)
         if trio.current_time() >= next_round_s:
             next_round_s = trio.current_time() + round_s

@@ -53,7 +53,7 @@ class ConnectionLimits:
         limits = [(listener, config.of_listener(listener, "max.connection.creation.rate"))]
         if not self._is_protected(listener):
             limits.append(("", config.max_connection_creation_rate))
-        now_ms = self._node.clock.now_ms()
+        now_ms = self._node.clock.steady.now_ms()
         longest_ms = 0
         for name, limit in limits:
             if limit >= UNLIMITED:
@@ -82,7 +82,7 @@ class ConnectionLimits:
         limit = connection_rate(quotas, address) if quotas.by_entity else None
         if limit is None:
             return 0
-        now_ms = self._node.clock.now_ms()
+        now_ms = self._node.clock.steady.now_ms()
         rate = self._use.rate(CONNECTION_RATE, (address, ""), now_ms)
         rate.record(1, now_ms)
         throttle_ms = min(rate.throttle_ms(limit, now_ms) if limit else self._windows[1], self._windows[1])

@@ -78,7 +78,8 @@ class ControllerService:
     async def decide(self, decision: Decision[Reply]) -> Reply:
         """Answer a request; what it changes is committed then. KafkaError if the log cannot be written to."""
         now_ms = self._clock.now_ms()
-        outcome = decision(self.controller, now_ms)
+        # Decisions reckon with nothing but how long ago somebody was heard of.
+        outcome = decision(self.controller, self._clock.steady.now_ms())
         base_offset = self._journal.end_offset
         if outcome.records:
             try:

@@ -54,6 +54,9 @@ _LOAD_BYTES = 1 << 20
 RETRY_MS = 1_000
 """When a decision that only the time asked for could not be written, it is asked again so much later."""
 
+_SET_MS = 100
+"""A clock that differs by so much from the steady one, more than before, has been set."""
+
 Decide = Callable[[int], Outcome[GroupRecord, Any]]
 
 
@@ -129,6 +132,8 @@ class GroupCoordinator:
         self._to_load: list[_Led] = []
         self._wake = trio.Event()
         self._asleep_until_ms: int | None = None
+        self._ahead_ms = 0
+        """Of the steady clock; deadlines are kept in the time of day, since the log keeps it."""
 
     def config(self) -> GroupConfig:
         config = self._node.config
@@ -232,7 +237,7 @@ class GroupCoordinator:
         """Nothing has happened; but who waits for a leader's assignment has to be told that it is lost."""
         if not isinstance(request, SyncGroupRequest):
             return refusal(request, call.version, error.code)
-        outcome = decide_sync_failed(led.shard, request, error.code, self._node.clock.now_ms())
+        outcome = decide_sync_failed(led.shard, request, error.code, self._now_ms())
         step = self._apply(led, outcome, led.partition.log.end_offset)
         return step.answer or refusal(request, call.version, error.code)
 
@@ -266,7 +271,7 @@ class GroupCoordinator:
 
     def _step(self, led: _Led, decide: Decide) -> _Step:
         """Decide, append, apply, and tell those whom nothing keeps waiting."""
-        now_ms = self._node.clock.now_ms()
+        now_ms = self._now_ms()
         outcome = decide(now_ms)
         first_offset = led.partition.log.end_offset
         if outcome.records:
@@ -306,7 +311,7 @@ class GroupCoordinator:
             self._step(led, decide)
         except KafkaError as error:
             self._node.warn(f"{led.partition.name}: groups could not be settled: {error}")
-            led.retry_ms = self._node.clock.now_ms() + RETRY_MS
+            led.retry_ms = self._now_ms() + RETRY_MS
             self._wake.set()
         except Exception as error:  # noqa: BLE001 - we are broken: these groups are, and no others
             self._give_up(led, error)
@@ -318,11 +323,30 @@ class GroupCoordinator:
 
     def _catch_up(self, led: _Led) -> None:
         """What the time brought comes before anything else is decided."""
-        now_ms = self._node.clock.now_ms()
+        now_ms = self._now_ms()
         while self._is_current(led) and led.deadline_ms is not None and led.deadline_ms <= now_ms:
             self._settle(led, lambda at_ms: decide_tick(led.shard, at_ms))
 
     # Time
+
+    def _now_ms(self) -> int:
+        """The time of day. If somebody has set it, every deadline has been moved along."""
+        clock = self._node.clock
+        now_ms = clock.now_ms()
+        moved_ms = now_ms - clock.steady.now_ms() - self._ahead_ms
+        if abs(moved_ms) >= _SET_MS:
+            self._ahead_ms += moved_ms
+            for led in self._led.values():
+                led.shard.deadlines.move_all(moved_ms)
+                led.retry_ms += moved_ms
+            self._asleep_until_ms = None
+            self._wake.set()
+        return now_ms
+
+    def _steady(self, moment_ms: int | None) -> int | None:
+        """That moment by the steady clock."""
+        clock = self._node.clock
+        return None if moment_ms is None else moment_ms - clock.now_ms() + clock.steady.now_ms()
 
     async def run(self) -> None:
         while True:
@@ -333,7 +357,7 @@ class GroupCoordinator:
                     self._catch_up(led)
             deadlines = [led.deadline_ms for led in self._led.values() if led.deadline_ms is not None]
             self._asleep_until_ms = min(deadlines, default=None)
-            await self._node.clock.wait(self._wake, self._asleep_until_ms)
+            await self._node.clock.steady.wait(self._wake, self._steady(self._asleep_until_ms))
             self._wake = trio.Event()
 
     def _take_to_load(self) -> Iterator[_Led]:

@@ -95,7 +95,7 @@ class Throttles:
         if found is None:
             return 0
         scope, limit = found
-        now_ms = self._node.clock.now_ms()
+        now_ms = self._node.clock.steady.now_ms()
         rate = self._use.rate(key, scope, now_ms)
         rate.record(value, now_ms)
         return rate.throttle_ms(limit, now_ms)
@@ -127,7 +127,7 @@ class Throttles:
         scope, limit = found
 
         def admit(count: int) -> None:
-            now_ms = self._node.clock.now_ms()
+            now_ms = self._node.clock.steady.now_ms()
             bucket = self._mutations.bucket(MUTATIONS, scope, limit, now_ms)
             throttle_ms = bucket.throttle_ms(now_ms)
             if throttle_ms and refuses:

@@ -31,7 +31,7 @@ def handle(node: Node, call: Call, request: FetchRequest) -> FetchResponse | Cor
     exchange = node.fetch_sessions.open(
         request,
         node.topics.name_of if call.version >= FIRST_WITH_TOPIC_IDS else None,
-        now_ms=node.clock.now_ms(),
+        now_ms=node.clock.steady.now_ms(),
         of_follower=replica_of(request) >= 0,
     )
     max_bytes = min(request.max_bytes, node.config.fetch_max_bytes)
@@ -84,7 +84,7 @@ def _answer(node: Node, call: Call, exchange: Exchange, reading: Reading) -> Fet
         if node.throttles.charge_fetch(call, sum(map(len, frame)) - header_bytes):
             error, session_id = node.fetch_sessions.withhold(exchange)
             return FetchResponse(error_code=error, session_id=session_id)
-    error, session_id, results = node.fetch_sessions.close(exchange, reading.results, now_ms=node.clock.now_ms())
+    error, session_id, results = node.fetch_sessions.close(exchange, reading.results, now_ms=node.clock.steady.now_ms())
     return FetchResponse(
         error_code=error,
         session_id=session_id,

@@ -27,7 +27,7 @@ class Flushing:
         """Whether the active segment is synced, too."""
         self.is_busy = False
         self._wake = trio.Event()
-        self._deadlines: Deadlines[Partition] = Deadlines(node.clock)
+        self._deadlines: Deadlines[Partition] = Deadlines(node.clock.steady)
         """By flush.ms."""
 
     # Told by others
@@ -47,7 +47,7 @@ class Flushing:
         if log.end_offset - log.recovery_point >= config.flush_messages:
             self._ask(partition, with_active=True)
         if config.flush_ms < FOREVER and partition not in self._deadlines:
-            self._deadlines.set(partition, self._node.clock.now_ms() + config.flush_ms)
+            self._deadlines.set(partition, self._node.clock.steady.now_ms() + config.flush_ms)
         return 0
 
     def _ask(self, partition: Partition, *, with_active: bool) -> None:

@@ -30,7 +30,7 @@ class _Garbage(NamedTuple):
 class Removal:
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._deadlines: Deadlines[_Garbage] = Deadlines(node.clock)
+        self._deadlines: Deadlines[_Garbage] = Deadlines(node.clock.steady)
         self._taken: set[Path] = set()
         """Directories that wait here."""
         self._number = 0
@@ -74,7 +74,7 @@ class Removal:
 
     def _add(self, path: Path, delay_ms: int, remove: Callable[[], None]) -> None:
         self._number += 1
-        self._deadlines.set(_Garbage(path, self._number, remove), self._node.clock.now_ms() + delay_ms)
+        self._deadlines.set(_Garbage(path, self._number, remove), self._node.clock.steady.now_ms() + delay_ms)
 
     async def run(self) -> None:
         while True:

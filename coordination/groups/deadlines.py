@@ -63,6 +63,12 @@ class Deadlines:
         self._at.pop(key, None)
         self._clear_top()
 
+    def move_all(self, by_ms: int) -> None:
+        """The clock has been set, and everybody still has the time that he had."""
+        self._at = {key: at_ms + by_ms for key, at_ms in self._at.items()}
+        self._queued = {key: at_ms + by_ms for key, at_ms in self._queued.items()}
+        self._heap = [(at_ms + by_ms, number, key) for at_ms, number, key in self._heap]
+
     def first(self) -> tuple[int, Deadline] | None:
         if not self._heap:
             return None

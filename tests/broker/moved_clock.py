@@ -16,6 +16,7 @@ class MovedClock(Clock):
 
     def __init__(self, now_ms: int = NOW) -> None:
         self._now_ms = now_ms
+        self.steady = self
         self._waiting: list[tuple[int, trio.Event]] = []
 
     def now_ms(self) -> int:

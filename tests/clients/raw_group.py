@@ -36,18 +36,21 @@ def find_coordinator(client: RawClient, group: str) -> None:
 
 
 class RawMember:
-    def __init__(self, client: RawClient, group: str, *, rebalance_timeout_ms: int = 20_000) -> None:
+    def __init__(
+        self, client: RawClient, group: str, *, rebalance_timeout_ms: int = 20_000, session_timeout_ms: int = 10_000
+    ) -> None:
         self.client = client
         self.group = group
         self.member_id = ""
         self.generation = -1
         self._rebalance_timeout_ms = rebalance_timeout_ms
+        self._session_timeout_ms = session_timeout_ms
 
     def join(self) -> JoinGroupResponse:
         """Until it is in: the first time it is given its name only."""
         request = JoinGroupRequest(
             group_id=self.group,
-            session_timeout_ms=10_000,
+            session_timeout_ms=self._session_timeout_ms,
             rebalance_timeout_ms=self._rebalance_timeout_ms,
             member_id=self.member_id,
             protocol_type="consumer",

@@ -8,15 +8,20 @@ from hypothesis import strategies as st
 from barnabas.coordination.groups.deadlines import Deadline, Deadlines, member_deadline
 
 KEYS = [member_deadline("g", name) for name in "abcde"]
-operations = st.lists(st.tuples(st.sampled_from(KEYS), st.none() | st.integers(0, 20)), max_size=60)
+operations = st.lists(st.tuples(st.sampled_from([*KEYS, None]), st.none() | st.integers(0, 20)), max_size=60)
+"""Of a key, or of all: the clock is set."""
 
 
 @given(operations)
-def test_the_first_is_always_at_hand(changes: list[tuple[Deadline, int | None]]) -> None:
+def test_the_first_is_always_at_hand(changes: list[tuple[Deadline | None, int | None]]) -> None:
     deadlines = Deadlines()
     model: dict[Deadline, int] = {}
     for key, at in changes:
-        if at is None:
+        if key is None:
+            moved = (at or 0) - 10
+            deadlines.move_all(moved)
+            model = {each: at_ms + moved for each, at_ms in model.items()}
+        elif at is None:
             deadlines.cancel(key)
             model.pop(key, None)
         else:
