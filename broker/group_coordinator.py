@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from uuid import UUID
 
 import trio
 
+from barnabas.broker.auto_creation import OFFSETS_TOPIC
 from barnabas.broker.call import Call
 from barnabas.broker.connection import CloseConnection
 from barnabas.coordination.groups import (
@@ -219,7 +221,7 @@ class GroupCoordinator:
         return merge_answers(request, [await answer if type(answer) is CoroutineType else answer for answer in answers])
 
     def _ask(self, call: Call, number: int, request: Message) -> Message | Coroutine[Any, Any, Message]:
-        led = self._led.get(number)
+        led = self._led.get(number) or self._led_by_now(number)
         if led is None:
             return refusal(request, call.version, ErrorCode.NOT_COORDINATOR)
         if not led.is_loaded:
@@ -232,6 +234,12 @@ class GroupCoordinator:
         if step.answer is not None:
             return step.answer
         return self._answer(call, request, step)
+
+    def _led_by_now(self, number: int) -> _Led | None:
+        """Its disk may have been full, and may have room again."""
+        with suppress(KafkaError):
+            self._node.partition(OFFSETS_TOPIC, number)
+        return self._led.get(number)
 
     def _not_written(self, led: _Led, call: Call, request: Message, error: KafkaError) -> Message:
         """Nothing has happened; but who waits for a leader's assignment has to be told that it is lost."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from barnabas.coordination.cluster.configs import ResourceType, topic_resource
 from barnabas.coordination.cluster.delta import ImageDelta
@@ -23,6 +24,13 @@ from barnabas.storage.log_directory import TopicPartition
 from barnabas.storage.topic_config import TopicConfig
 
 __all__ = ["Partitions"]
+
+TRY_AGAIN_MS = 1_000
+
+
+class _Unopened(NamedTuple):
+    is_new: bool
+    not_before_ms: int
 
 
 class Partitions:
@@ -48,6 +56,8 @@ class Partitions:
         self._needs_sync = needs_sync
         self._here: dict[tuple[str, int], Partition] = {}
         self._has_begun = False
+        self._unopened: dict[tuple[str, int], _Unopened] = {}
+        """They should be here, and their disk was full when they were made."""
         self.on_open: list[Callable[[Partition], None]] = []
         self.on_close: list[Callable[[Partition], None]] = []
         """Told of those that are not here any more: deleted, or their disk has failed."""
@@ -74,9 +84,13 @@ class Partitions:
             return found
         known = self._image.topics.by_name.get(topic)
         state = known.partitions.get(number) if known is not None else None
-        if state is None:
+        if known is None or state is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {topic}-{number}")
         if self._node_id in state.replicas:
+            self._try_again(known, number, state)
+            found = self._here.get((topic, number))
+            if found is not None:
+                return found
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log of {topic}-{number} is offline")
         raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{topic}-{number} has no replica here")
 
@@ -131,8 +145,11 @@ class Partitions:
             try:
                 partition = self._open(topic, number, state, is_new=is_new)
             except KafkaError as error:
-                self._report(f"{topic.name}-{number}: {error}")
+                if (topic.name, number) not in self._unopened:
+                    self._report(f"{topic.name}-{number}: {error}")
+                self._unopened[topic.name, number] = _Unopened(is_new, self._now_ms() + TRY_AGAIN_MS)
                 return
+            self._unopened.pop((topic.name, number), None)
         if state.leader == self._node_id:
             is_news = not partition.leads or partition.leader_epoch != state.leader_epoch
             partition.lead(state.leader_epoch, state.isr, len(state.replicas))
@@ -142,6 +159,13 @@ class Partitions:
             partition.resign()
             for tell in self.on_resign:
                 tell(partition)
+
+    def _try_again(self, topic: Topic, number: int, state: PartitionState) -> None:
+        """Somebody asks for it, and there may be room by now."""
+        unopened = self._unopened.get((topic.name, number))
+        # Also where the clock has been set back.
+        if unopened is not None and not 0 < unopened.not_before_ms - self._now_ms() <= TRY_AGAIN_MS:
+            self._settle(topic, number, state, is_new=unopened.is_new)
 
     def _is_out_of_reach(self, name: TopicPartition) -> bool:
         """It lies, for all we know, in a directory that has failed."""
@@ -174,6 +198,7 @@ class Partitions:
         return partition
 
     def _delete(self, topic: str, number: int) -> None:
+        self._unopened.pop((topic, number), None)
         partition = self._here.pop((topic, number), None)
         if partition is None:
             return
