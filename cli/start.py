@@ -39,6 +39,9 @@ __all__ = ["add_arguments", "allow_all_files", "run", "sentences", "settings_fro
 _OF_THE_MACHINE = (errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EMFILE)
 """Errors that are no mistake of this program's."""
 
+_ECHO_S = 0.5
+"""The same signal so soon after the first is no second wish: make passes on what its whole process group has got."""
+
 _ADDRESS = re.compile(r"(?:[^:/\s,]*|\[[0-9a-fA-F:.]+\]):\d{1,5}")
 
 
@@ -131,11 +134,15 @@ async def _heed_signals(
 ) -> None:
     with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         task_status.started()
+        first, first_s = 0, 0.0
         async for number in signals:
             name = signal.Signals(number).name
+            if number == first and trio.current_time() < first_s + _ECHO_S:
+                continue
             if node.is_stopping:
                 log(Event(f"{name} again: the broker ends at once, as by kill -9", Level.WARNING))
                 os._exit(128 + number)
+            first, first_s = number, trio.current_time()
             log(f"{name}: the broker stops; another {name} ends it at once")
             node.stop()
 
