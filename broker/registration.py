@@ -10,9 +10,9 @@ from barnabas.broker.listener import Listener as OpenListener
 from barnabas.broker.startable import CannotStart
 from barnabas.coordination.controller.activation import activate
 from barnabas.coordination.controller.controller_registration import register_controller
-from barnabas.coordination.controller.registration import register_broker
+from barnabas.coordination.controller.registration import registered
 from barnabas.coordination.controller.registration_fields import SECURITY_PROTOCOLS
-from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages import controller_registration
 from barnabas.protocol.messages.broker_registration import BrokerRegistrationRequest, Feature, Listener
 
@@ -35,14 +35,19 @@ async def register(node: Node) -> None:
     bootstrap = [] if node.image.metadata_version is not None else node.journal.bootstrap
     await node.controller.decide(lambda controller, _now_ms: activate(controller, bootstrap))
     request = _registration_request(node)
-    answer = await node.controller.decide(
-        lambda controller, now_ms: register_broker(
-            controller, request, _VERSION, next_offset=node.journal.end_offset, now_ms=now_ms
+    try:
+        answer = await node.controller.decide(
+            lambda controller, now_ms: registered(
+                controller, request, _VERSION, next_offset=node.journal.end_offset, now_ms=now_ms
+            )
         )
-    )
-    if answer.error_code:
-        code = ErrorCode(answer.error_code)
-        raise CannotStart(f"The controller does not take this broker in: {code.name}; the cluster's own log says why.")
+    except KafkaError as error:
+        if error.code == ErrorCode.KAFKA_STORAGE_ERROR:
+            raise
+        raise CannotStart(
+            f"The metadata in {node.directories.metadata.path} does not let this broker in: {error.message}; start the "
+            "version that wrote it, or name another directory with --data."
+        ) from None
     node.broker_epoch = answer.broker_epoch
     if node.controller_listeners and node.image.required_metadata_version.controller_registration:
         ours = _controller_registration_request(node)

@@ -30,7 +30,7 @@ from barnabas.protocol.messages.broker_registration import (
 )
 from barnabas.protocol.records.cluster_metadata import BrokerEndpoint, BrokerFeature, RegisterBrokerRecord
 
-__all__ = ["register_broker"]
+__all__ = ["register_broker", "registered"]
 
 _KNOWS_ITS_LAST_EPOCH = 3
 """From this version on a broker says which epoch it had when it stopped cleanly."""
@@ -40,15 +40,15 @@ def register_broker(
     controller: Controller, request: BrokerRegistrationRequest, version: int, *, next_offset: int, now_ms: int
 ) -> Outcome[MetadataRecord, BrokerRegistrationResponse]:
     try:
-        records, epoch = _register(controller, request, version, next_offset, now_ms)
+        return registered(controller, request, version, next_offset=next_offset, now_ms=now_ms)
     except KafkaError as error:
         return Outcome(reply=BrokerRegistrationResponse(error_code=error.code))
-    return Outcome(records, BrokerRegistrationResponse(broker_epoch=epoch))
 
 
-def _register(
-    controller: Controller, request: BrokerRegistrationRequest, version: int, next_offset: int, now_ms: int
-) -> tuple[list[MetadataRecord], int]:
+def registered(
+    controller: Controller, request: BrokerRegistrationRequest, version: int, *, next_offset: int, now_ms: int
+) -> Outcome[MetadataRecord, BrokerRegistrationResponse]:
+    """The same for a broker in this process: KafkaError tells it why not, for which the answer has no words."""
     existing = controller.image.brokers.get(request.broker_id)
     _check_identity(controller, request, existing, now_ms)
     if controller.image.required_metadata_version.directories:
@@ -71,7 +71,8 @@ def _register(
         record.broker_epoch = next_offset
     record_version = controller.image.required_metadata_version.register_broker_record
     # The registration comes last: if only some of the records were written, the broker would have to come again.
-    return [*gone, MetadataRecord(record, record_version)], record.broker_epoch
+    records = [*gone, MetadataRecord(record, record_version)]
+    return Outcome(records, BrokerRegistrationResponse(broker_epoch=record.broker_epoch))
 
 
 def _check_identity(

@@ -8,6 +8,9 @@ import pytest
 
 from barnabas.broker.configuration.node_config import NodeConfig
 from barnabas.broker.startable import CannotStart, check_startable
+from barnabas.coordination.cluster.records import MetadataRecord
+from barnabas.coordination.outcome import Outcome
+from barnabas.protocol.records.cluster_metadata import FeatureLevelRecord
 
 from .running import RunningNode
 
@@ -88,3 +91,17 @@ def test_a_node_refuses_before_it_touches_anything(tmp_path: Path) -> None:
     with pytest.raises(CannotStart):
         RunningNode(directory, authorizer_class_name="org.apache.kafka.metadata.authorizer.StandardAuthorizer").start()
     assert not directory.exists()
+
+
+def test_metadata_of_a_later_version_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    """Level 99 of a feature of which this version knows 1."""
+    later: Outcome[MetadataRecord, None] = Outcome(
+        [MetadataRecord(FeatureLevelRecord(name="group.version", feature_level=99))], None
+    )
+    running = RunningNode(tmp_path / "data")
+    with running as node:
+        node.carry_out(lambda inside: inside.controller.decide(lambda _controller, _now_ms: later))
+    with pytest.raises(CannotStart) as refused:
+        running.start()
+    assert "group.version has level 99, and the broker works with 0 to 1" in str(refused.value)
+    assert "--data" in str(refused.value)
