@@ -37,6 +37,7 @@ from barnabas.broker.housekeeping.disk_failures import DiskFailures
 from barnabas.broker.housekeeping.housekeeper import Housekeeper
 from barnabas.broker.housekeeping.loading import load_logs, until_safe
 from barnabas.broker.housekeeping.stopping import close_directories, shut_down_controlled
+from barnabas.broker.image_topics import ImageTopics
 from barnabas.broker.listener import Listener
 from barnabas.broker.memory import Memory, requests_bound
 from barnabas.broker.metadata_follower import MetadataFollower
@@ -50,7 +51,6 @@ from barnabas.broker.replica_moves import ReplicaMoves
 from barnabas.broker.startable import check_startable
 from barnabas.broker.syncer import Syncer
 from barnabas.broker.throttling import Throttles
-from barnabas.broker.topics import ImageTopics
 from barnabas.coordination.cluster.features import SUPPORTED_FEATURES
 from barnabas.coordination.cluster.image import ClusterImage
 from barnabas.coordination.fetching.sessions import FetchSessions
