@@ -20,6 +20,7 @@ from barnabas.coordination.fetching.sessions import Exchange, Result
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.frames import encode_response
 from barnabas.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse
+from barnabas.protocol.schema import Uuid
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
@@ -96,9 +97,10 @@ def _answer(node: Node, call: Call, exchange: Exchange, reading: Reading) -> Fet
 def _by_topic(results: Iterable[Result]) -> list[FetchableTopicResponse]:
     """In their order: a topic stands as often as others come between its partitions."""
     responses: list[FetchableTopicResponse] = []
-    last: tuple[str | None, bytes] | None = None
+    last: str | bytes | None = None
     for followed, data in results:
-        topic = followed.name, followed.topic_id
+        # One id may stand there with and without its name, if its topic went during a session.
+        topic = followed.name or "" if followed.topic_id == Uuid.ZERO else followed.topic_id
         if topic != last:
             last = topic
             responses.append(FetchableTopicResponse(topic=followed.name or "", topic_id=followed.topic_id))

@@ -114,6 +114,20 @@ def test_a_session_follows_a_topic_without_an_id_once(client: RawClient) -> None
     assert codes == [ErrorCode.UNKNOWN_TOPIC_ID]
 
 
+def test_what_is_gone_from_a_session_and_what_is_new_to_it_stand_in_one_topic(client: RawClient) -> None:
+    topic = CreatableTopic(name=TOPIC, num_partitions=2, replication_factor=1)
+    made = client.ask(CreateTopicsRequest(topics=[topic], timeout_ms=5_000), 7, CreateTopicsResponse)
+    one = FetchPartition(partition=1, partition_max_bytes=100)
+    request = FetchRequest(max_wait_ms=0, session_epoch=0)
+    request.topics = [FetchTopic(topic_id=made.topics[0].topic_id, partitions=[one])]
+    request.session_id = client.ask(request, 13, FetchResponse).session_id
+    client.ask(DeleteTopicsRequest(topic_names=[TOPIC], timeout_ms=5_000), 5, DeleteTopicsResponse)
+    request.session_epoch, one.partition = 1, 0
+    (told,) = client.ask(request, 13, FetchResponse).responses
+    codes = {one.partition_index: one.error_code for one in told.partitions}
+    assert codes == {0: ErrorCode.UNKNOWN_TOPIC_ID, 1: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+
+
 def test_a_topic_that_goes_while_a_fetch_waits_ends_it(node: RunningNode, client: RawClient) -> None:
     create(client)
     one = FetchPartition(partition=0, partition_max_bytes=100)
