@@ -17,6 +17,8 @@ from .symbols import Symbols
 
 __all__ = ["Drawer"]
 
+FIRST_WITH_SESSIONS = 7
+
 WEIGHTS = {
     "Produce": 8,
     "Fetch": 8,
@@ -44,9 +46,28 @@ WEIGHTS = {
 }
 
 
+NAMES = {APIS[key].name: key for key in MODULES if key not in TELEMETRY}
+
+THEMES = {
+    "anything": (),
+    "records": ("Produce", "Fetch", "ListOffsets", "InitProducerId", "DeleteRecords", "OffsetForLeaderEpoch"),
+    "groups": ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch", "DescribeGroups"),
+    "administration": (
+        *("CreateTopics", "DeleteTopics", "CreatePartitions", "DescribeConfigs", "AlterConfigs", "Metadata"),
+        *("IncrementalAlterConfigs", "DescribeTopicPartitions", "AlterClientQuotas", "DescribeClientQuotas"),
+    ),
+}
+"""What a plan is mostly about."""
+FIRST_WITH_INSTANCES = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "OffsetCommit": 7}
+OF_A_MEMBER = tuple(FIRST_WITH_INSTANCES)
+OF_ONE_GROUP = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetDelete")
+
+
 class Drawer:
     def __init__(self, rng: random.Random, symbols: Symbols, *, waits: bool = False) -> None:
         self.rng = rng
+        theme = THEMES[rng.choice(list(THEMES))]
+        self.weights = {name: WEIGHTS.get(name, 1.0) * (6 if name in theme else 1) for name in NAMES}
         self.symbols = symbols
         self.odd = 0.0
         """How probable it is that a field of this request is an odd one."""
@@ -57,6 +78,11 @@ class Drawer:
         self.group = ""
         self.generations: dict[str, int] = {}
         """What the groups' generations were when a member last joined."""
+        self.protocols: dict[str, str] = {}
+        self.members: dict[str, dict[str, str | None]] = {}
+        """Whom each group has named, and the instance that each is."""
+        self.sessions: dict[int, int] = {}
+        """Of Fetch, and the epoch that the next request of each has to have."""
         self._special: dict[str, Callable[[Field], Any]] = {
             "topic_id": self._topic_id,
             "records": lambda _: draw_records(self.rng, self.symbols.of_kind("producer"), self.odd),
@@ -86,9 +112,8 @@ class Drawer:
         }
 
     def draw(self) -> tuple[Message, int]:
-        names = [(APIS[key].name, key) for key in MODULES if key not in TELEMETRY]
-        (chosen,) = self.rng.choices(names, [WEIGHTS.get(name, 1.0) for name, _ in names])
-        return self.request(chosen[1])
+        (chosen,) = self.rng.choices(list(NAMES), [self.weights[name] for name in NAMES])
+        return self.request(NAMES[chosen])
 
     def request(self, key: int) -> tuple[Message, int]:
         api = APIS[key]
@@ -169,17 +194,46 @@ class Drawer:
         if self.api == "JoinGroup":
             request.protocols = _once(request.protocols, "name")  # type: ignore[attr-defined]
         if self.api == "AlterConfigs":
-            request.resources = _once(request.resources, "resource_type", "resource_name")  # type: ignore[attr-defined]
+            known = [one for one in request.resources if one.resource_type in pools.RESOURCES]  # type: ignore[attr-defined]
+            odd = [one for one in request.resources if one not in known]  # type: ignore[attr-defined]
+            request.resources = [*_once(known, "resource_type", "resource_name"), *odd[:1]]  # type: ignore[attr-defined]
         if self.api == "Produce":
             _without_odd_repetitions(request)
+        if self.api == "IncrementalAlterConfigs":
+            for resource in request.resources:  # type: ignore[attr-defined]
+                if any(config.config_operation not in range(4) for config in resource.configs):
+                    del resource.configs[1:]  # which of several mistakes is seen first, a hash table decides
+        if self.api in OF_A_MEMBER and self.rng.random() > self.odd:
+            self._be_a_member(request)
+        if self.api == "SyncGroup" and self.group in self.protocols and self.rng.random() > self.odd:
+            request.protocol_name = self.rng.choice([None, self.protocols[self.group]])  # type: ignore[attr-defined]
+        if self.api == "Fetch" and self.version >= FIRST_WITH_SESSIONS and self.rng.random() > self.odd:
+            choices = [(0, -1), (0, 0), *list(self.sessions.items())[-2:]]
+            request.session_id, request.session_epoch = self.rng.choice(choices)  # type: ignore[attr-defined]
         if self.waits and self.api == "Fetch":
             request.max_wait_ms = self.rng.choice([0, 60_000])  # type: ignore[attr-defined]
+            if request.max_wait_ms:  # type: ignore[attr-defined]
+                _without_limits_below_zero(request)
+
+    def _be_a_member(self, request: Any) -> None:
+        """Who asks is somebody whom the group knows, or somebody new."""
+        members = list(self.members.get(self.group, {}).items())[-3:]
+        if self.api == "JoinGroup" and (not members or self.rng.random() < 0.3):
+            request.member_id = ""
+            request.group_instance_id = self.rng.choice([None, None, None, "one", "two"]) if self.version >= 5 else None
+        elif self.api == "OffsetCommit" and self.rng.random() < 0.3:
+            request.member_id, request.group_instance_id, request.generation_id_or_member_epoch = "", None, -1
+        elif members:
+            request.member_id, instance = self.rng.choice(members)
+            request.group_instance_id = instance if self.version >= FIRST_WITH_INSTANCES[self.api] else None
 
     def _topic_id(self, _: Field) -> Any:
         known = self.symbols.of_kind("uuid")
         if self.api in ("Metadata", "DeleteTopics") and self.rng.random() < 0.6:
             return Uuid.ZERO
-        return self.pick(known[-4:] or [Uuid.ZERO], [*pools.RESERVED_IDS, *known[:3]])
+        chosen = self.pick(known[-4:] or [Uuid.ZERO], [*pools.RESERVED_IDS, *known[:3]])
+        # A session of Kafka's fails, now and later, over a topic without an id.
+        return pools.RESERVED_IDS[-1] if self.api == "Fetch" and chosen == Uuid.ZERO else chosen
 
     def _topic(self, _: Field) -> str:
         name: str = self.pick(pools.NAMES, pools.ODD_NAMES)
@@ -188,10 +242,12 @@ class Drawer:
         return name
 
     def _group_id(self, _: Field) -> Any:
-        return self.group if self.rng.random() < 0.6 else self.pick(pools.GROUPS, pools.ODD_GROUPS)
+        if self.api in OF_ONE_GROUP or self.rng.random() < 0.6:
+            return self.group
+        return self.pick(pools.GROUPS, pools.ODD_GROUPS)
 
     def _member_id(self, field: Field) -> Any:
-        known = self.symbols.of_kind("member")[-4:]
+        known = list(self.members.get(self.group, {}))[-4:] or self.symbols.of_kind("member")[-2:]
         if self.api in ("OffsetCommit", "OffsetFetch") and self.rng.random() < 0.5:
             return ""
         if self.api == "JoinGroup" and self.rng.random() < 0.35:
@@ -236,6 +292,20 @@ class Drawer:
             return self.pick(pools.QUOTAS, pools.ODD_QUOTAS)
         return self._group_id(field)
 
+    def learn(self, request: Any, answer: Any) -> None:
+        """What both brokers said, where a client would remember it."""
+        if not isinstance(answer, dict):
+            return
+        if answer[""] == "JoinGroupResponse" and answer["member_id"]:
+            members = self.members.setdefault(request.group_id, {})
+            members[answer["member_id"]] = request.group_instance_id
+            if answer["generation_id"] > 0:
+                self.generations[request.group_id] = answer["generation_id"]
+                self.protocols[request.group_id] = answer["protocol_name"]
+        if answer[""] == "FetchResponse" and answer["session_id"] and answer["error_code"] == "NONE":
+            session = answer["session_id"]
+            self.sessions[session] = self.sessions.pop(session, 0) + 1
+
 
 def _once(items: list[Any], *names: str) -> list[Any]:
     return list({tuple(getattr(item, name) for name in names): item for item in items}.values())
@@ -253,3 +323,11 @@ def _without_odd_repetitions(request: Any) -> None:
                 kept.append(one)
             seen.add(key)
         topic.partition_data = kept
+
+
+def _without_limits_below_zero(request: Any) -> None:
+    """A Fetch of Kafka's that fails over them after it has waited is never answered."""
+    request.max_bytes = abs(request.max_bytes)
+    for topic in request.topics:
+        for one in topic.partitions:
+            one.partition_max_bytes = abs(one.partition_max_bytes)

@@ -30,7 +30,7 @@ class Explorer:
     def plan(self, seed: int) -> tuple[list[Step], list[Difference]]:
         """Draws and runs one, up to its end or the first difference that is none on purpose."""
         rng = random.Random(seed)
-        connections = rng.choice([1, 1, 3])
+        connections = rng.choice([1, 3, 4])
         run = self.beside.run(connections)
         drawer = Drawer(rng, run.symbols, waits=connections > 1)
         steps: list[Step] = []
@@ -47,7 +47,9 @@ class Explorer:
                 steps.append(step)
                 self.requests[type(step.request).__name__] += 1
                 found = self._unknown(run.take(step))
-                _learn(drawer, run.answers)
+                for asked, answer in run.answers:
+                    drawer.learn(asked.step.request, answer)
+                run.answers.clear()
         finally:
             run.close()
             self.beside.clean(run.symbols)
@@ -91,9 +93,3 @@ def _beginning(number: int, rng: random.Random) -> tuple[Any, int]:
         topics = [CreatableTopic(name=name, num_partitions=rng.choice([1, 2]), replication_factor=1) for name in names]
         return CreateTopicsRequest(topics=topics, timeout_ms=10_000), 7
     return InitProducerIdRequest(transactional_id=None), 4
-
-
-def _learn(drawer: Drawer, answers: Sequence[Any]) -> None:
-    for asked, answer in answers[-3:]:
-        if isinstance(answer, dict) and answer[""] == "JoinGroupResponse" and answer["generation_id"] > 0:
-            drawer.generations[asked.step.request.group_id] = answer["generation_id"]

@@ -27,7 +27,7 @@ ODD_NAMES = [
     "\N{GREEK SMALL LETTER PI}",
     *INTERNAL,
 ]
-GROUPS = ["@readers", "@readers", "@writers"]
+GROUPS = ["@readers", "@readers", "@readers", "@writers"]
 ODD_GROUPS = ["", "@nobody", "\N{GREEK SMALL LETTER PI}", " "]
 
 TIMES = [-1, -2, -3, -4, -5, 0, 1_600_000_000_000, 1_600_000_000_002, 1_600_000_000_005]
@@ -55,8 +55,8 @@ FIELDS: dict[str, tuple[list[Any], list[Any]]] = {
     "replica_id": ([-1], [-2, 5, 1]),
     "replica_epoch": ([-1], [0, 5]),
     "timestamp": (TIMES, [-6, -7, LARGEST, 4_000_000_000_000]),
-    "session_timeout_ms": ([30_000, 45_000], [5, -1, LARGEST_INT]),
-    "rebalance_timeout_ms": ([60_000], [300_000]),
+    "session_timeout_ms": ([60_000, 300_000], [5, -1, LARGEST_INT]),
+    "rebalance_timeout_ms": ([200_000], [300_000]),
     "protocol_type": (["consumer"], ["connect", ""]),
     "protocol_name": (["range"], ["sticky", ""]),
     "retention_time_ms": ([-1], [0, 86_400_000]),
@@ -146,7 +146,7 @@ _ODD_TOPIC_CONFIGS = {
 }
 _BROKER_CONFIGS = {
     "message.max.bytes": (["1048588", "2000"], ["-1", "x", "", None]),
-    "log.retention.ms": (["3153600000000"], ["x", "-2"]),
+    "log.retention.ms": (["3153600000000"], ["x"]),
     "min.insync.replicas": (["1"], ["2", "0"]),
     "log.message.timestamp.type": (["CreateTime", "LogAppendTime"], ["x"]),
     "log.cleaner.threads": (["1", "2"], ["100", "0"]),
