@@ -87,7 +87,7 @@ def _described(node: Node, kind: int, name: str, names: Iterable[str] | None) ->
             return describe_loggers(logger_levels(), names)
         case ResourceType.CLIENT_METRICS:
             if not name:
-                raise KafkaError(ErrorCode.INVALID_REQUEST, "The name of the subscription is empty.")
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "The name of the client metrics subscription is empty.")
             return describe_client_metrics(stored, names)
         case _:
             if not name:

@@ -66,7 +66,7 @@ def client_metrics_values(overrides: Mapping[str, str]) -> dict[str, Any]:
 def check_client_metrics(subscription: str, wanted: Mapping[str, str]) -> None:
     """KafkaError: INVALID_REQUEST for names and the interval, as Kafka has it, INVALID_CONFIG for other values."""
     if not subscription:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, "The name of the subscription is empty.")
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "The name of the client metrics subscription is empty.")
     for name in wanted:
         if name not in CLIENT_METRICS_CONFIGS:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Client metrics have no configuration {name[:200]}.")

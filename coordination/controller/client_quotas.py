@@ -64,8 +64,9 @@ def alter_client_quotas(
         entity = quota_entity((part.entity_type, part.entity_name) for part in entry.entity)
         if entity in results or repeated(operation.key for operation in entry.ops):
             # What an earlier entry said of the same entity stays, as in Kafka; only the answer is an error.
+            named = ", ".join(f"{entity_type} {name}" for entity_type, name in entity) or "nobody"
             results[entity] = ApiError(
-                ErrorCode.INVALID_REQUEST, "The request names an entity or one of its keys twice."
+                ErrorCode.INVALID_REQUEST, f"The request names {named}, or one of the quotas there, twice."
             )
             continue
         try:

@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    AlterClientQuotasResponse,
+    EntityData,
+    EntryData,
+    OpData,
+)
 from barnabas.protocol.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfig,
@@ -50,6 +57,14 @@ def test_a_created_topics_configurations_are_told_as_they_were_written(client: R
     answer = client.ask(CreateTopicsRequest(topics=[topic], timeout_ms=5_000), 7, CreateTopicsResponse)
     told = {one.name: one.value for one in answer.topics[0].configs or ()}
     assert told["min.cleanable.dirty.ratio"] == "1"
+
+
+def test_what_a_quota_is_refused_for_is_named(client: RawClient) -> None:
+    ops = [OpData(key="consumer_byte_rate", value=1.0), OpData(key="consumer_byte_rate", remove=True)]
+    entry = EntryData(entity=[EntityData(entity_type="user", entity_name="kafka")], ops=ops)
+    (told,) = client.ask(AlterClientQuotasRequest(entries=[entry]), 1, AlterClientQuotasResponse).entries
+    assert told.error_code == ErrorCode.INVALID_REQUEST
+    assert "user kafka" in (told.error_message or "")
 
 
 def test_an_operation_that_there_is_not_is_seen_before_what_another_would_do(client: RawClient) -> None:
