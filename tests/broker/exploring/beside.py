@@ -43,7 +43,7 @@ from tests.kafka.client import RawClient
 from .drawn_records import DrawnRecords
 from .symbols import KAFKA, OURS, SIDES, Symbols, Unknown
 
-__all__ = ["BROKE", "Beside", "Difference", "Run", "Step"]
+__all__ = ["BROKE", "CLOSED", "PENDING", "Beside", "Difference", "Run", "Step"]
 
 CLOSED = "the connection is closed"
 PENDING = "no answer yet"
@@ -289,6 +289,7 @@ class Run:
         self.waiting: dict[int, Asked] = {}
         self.steps = 0
         self.answers: list[Any] = []
+        self._facts: set[str] = set()
 
     def close(self) -> None:
         for pair in self.clients:
@@ -345,6 +346,11 @@ class Run:
                 clients[side].raw = RawClient(*clients[side].address)
             told.append(answer if isinstance(answer, str) else self.told(answer, side, type(answer).__name__))
         kafka, ours = told
+        request = asked.step.request
+        # Of several wrong configurations a hash table decides which is told of.
+        told_of = all(len(each.configs) < 2 for each in getattr(request, "resources", ()) if hasattr(each, "configs"))
+        is_shown = APIS[request.__definition__.key].name in SHOWN_BY_TOOLS and told_of
+        self._facts = set(_facts(request)) if is_shown else set()
         kafka, ours = self._aligned(asked.number, kafka, ours)
         if kafka != ours and _broke(kafka):
             return [Difference(asked.step, BROKE, kafka, ours)]
@@ -399,8 +405,10 @@ class Run:
                 continue  # so that nobody asks for it by its id: what is in it is Kafka's own
             if name == "port" and one == self.beside.addresses[side][1]:
                 told[name] = "its port"
-            elif name in WORDS:
+            elif name == "documentation":
                 told[name] = "words" if one else one
+            elif name in WORDS:
+                told[name] = Words(self.symbols.told(one, side)) if one else one
             elif name == "error_code":
                 told[name] = ErrorCode(one).name
             elif name == "records" and one is not None:
@@ -445,6 +453,9 @@ class Run:
                 return known, known
             symbol = self.symbols.bind(step, kafka, ours)
             return symbol, symbol
+        if isinstance(kafka, Words) and isinstance(ours, Words):
+            forgotten = [fact for fact in self._facts if fact in kafka and fact not in ours]
+            return (str(kafka), str(ours)) if forgotten else ("words", "words")
         if isinstance(kafka, dict) and isinstance(ours, dict) and kafka.keys() == ours.keys():
             pairs = {name: self._aligned(step, kafka[name], ours[name]) for name in kafka}
             return {name: pair[0] for name, pair in pairs.items()}, {name: pair[1] for name, pair in pairs.items()}
@@ -490,8 +501,43 @@ UNORDERED = {
     "ReplicaElectionResult.partition_result",
 }
 """Kafka answers these as its hash tables have them."""
-WORDS = {"error_message", "documentation", "batch_index_error_message"}
-"""Ours are our own: compared is whether there are any."""
+WORDS = {"error_message", "batch_index_error_message"}
+
+
+class Words(str):
+    """For people. Ours are our own; but what of the request Kafka's repeat, such as a name or a value that is wrong,
+    ours have to repeat."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "words"  # of no weight where answers are put in order
+
+
+SHOWN_BY_TOOLS = {
+    "CreateTopics",
+    "CreatePartitions",
+    "DeleteTopics",
+    "DescribeConfigs",
+    "AlterConfigs",
+    "IncrementalAlterConfigs",
+    "AlterClientQuotas",
+}
+
+
+def _facts(request: Any) -> Iterator[str]:
+    """What somebody may want to read again."""
+    if isinstance(request, Struct):
+        for field in request.__fields__:
+            if field.name not in ("resource_name", "timeout_ms"):
+                yield from _facts(getattr(request, field.name))
+    elif isinstance(request, list):
+        for each in request:
+            yield from _facts(each)
+    elif isinstance(request, str) and 1 < len(request) < 200:
+        yield request
+    elif type(request) is int and abs(request) > 1:
+        yield str(request)
 
 
 def _broke(kafka: Any) -> bool:

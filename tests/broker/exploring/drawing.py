@@ -296,7 +296,9 @@ class Drawer:
         """What both brokers said, where a client would remember it."""
         if not isinstance(answer, dict):
             return
-        if answer[""] == "JoinGroupResponse" and answer["member_id"]:
+        if answer[""] == "JoinGroupResponse" and answer["error_code"] == "UNKNOWN_MEMBER_ID":
+            self.members.get(request.group_id, {}).pop(request.member_id, None)
+        if answer[""] == "JoinGroupResponse" and answer["error_code"] in ("NONE", "MEMBER_ID_REQUIRED"):
             members = self.members.setdefault(request.group_id, {})
             members[answer["member_id"]] = request.group_instance_id
             if answer["generation_id"] > 0:

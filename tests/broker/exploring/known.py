@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from barnabas.protocol.schema import Uuid
 
-from .beside import BROKE, Difference
+from .beside import BROKE, CLOSED, PENDING, Difference
 
 __all__ = ["KNOWN", "Known", "known"]
 
@@ -66,6 +66,13 @@ KNOWN = [
         "DescribeLogDirsRequest",
         ".results[].topics[].partitions[].partition_size",
         lambda difference: bool(difference.kafka > difference.ours),
+    ),
+    Known(
+        "Who joins again over another connection is answered there; Kafka leaves the first one silent for ever, and we"
+        " close it.",
+        "JoinGroupRequest",
+        "",
+        lambda difference: (difference.kafka, difference.ours) == (PENDING, CLOSED),
     ),
     Known(
         "A group that was never written Kafka lists only after something else was.",
