@@ -9,7 +9,7 @@
 # make bench-protocol   the codec beside kio, in one run
 # make bench-storage    the log beside bare loops over the same bytes
 # make bench-broker     a node beside Apache Kafka on the same machine
-# make bench-start      how soon a node is ready, and how soon it has stopped
+# make bench-start      starting and making topics, beside it too
 # make bench-smoke      all of these once and shortly, to see that they work
 # make compat      of the tests, those in which other people's clients use a node
 # make golden      records anew what real clients and a real Kafka say to each other
@@ -19,7 +19,7 @@ VENV = .venv
 BIN = $(VENV)/bin
 KAFKA_JARS = .cache/kafka-$(shell sed -n 's/.*<kafka.version>\(.*\)<.*/\1/p' tests/kafka/pom.xml)
 
-.PHONY: start test quick thorough fuzz check kafka spark generate bench-protocol bench-storage bench-broker golden clean
+.PHONY: start test quick thorough fuzz check kafka spark generate bench-protocol bench-storage bench-broker bench-start bench-smoke compat golden clean
 
 start: $(VENV)/package
 	$(BIN)/barnabas start $(ARGS)
@@ -77,13 +77,11 @@ bench-protocol: $(VENV)/installed
 bench-broker: $(VENV)/installed kafka
 	$(BIN)/python bench/broker.py
 
+bench-start: $(VENV)/installed kafka
+	$(BIN)/python bench/start.py
+
 bench-storage: $(VENV)/installed
 	$(BIN)/python bench/storage.py
-
-.PHONY: bench-start bench-smoke compat
-
-bench-start: $(VENV)/installed
-	$(BIN)/python bench/start.py
 
 bench-smoke: $(VENV)/installed kafka
 	for bench in protocol storage start broker; do $(BIN)/python bench/$$bench.py --smoke || exit 1; done

@@ -1,9 +1,11 @@
-"""From the start of the process to a broker that is ready: on an empty directory, and with a thousand partitions.
+"""Starting and making topics, beside Apache Kafka on the same machine, in one run and in turns.
 
     python bench/start.py [--smoke] [RUNS]
 
-Ready is when it says so, which is when it answers; the median and the best of the runs, in milliseconds. --smoke is one
-run with few partitions, to see that the benchmark works.
+A row is the median of the runs: how long it took, and the processor time (user and system) that the broker's process
+used for it, which other work on the machine disturbs less. Ready is the first answer to an ApiVersions request. Kafka
+is formatted before its clock runs; where its jars are missing its columns are. --smoke is one run with few partitions,
+to see that the benchmark works.
 """
 
 from __future__ import annotations
@@ -17,100 +19,198 @@ import tempfile
 import time
 from argparse import ArgumentParser
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
-from barnabas.protocol.batch_builder import build_batch
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
-from barnabas.protocol.record import Record
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # for tests/kafka, which knows how to run Kafka
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # it is run as a script
-
-from bench.sound import sound
-from tests.kafka.client import RawClient
+from barnabas.protocol.batch_builder import build_batch  # noqa: E402
+from barnabas.protocol.messages.create_topics import (  # noqa: E402
+    CreatableTopic,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from barnabas.protocol.messages.produce import (  # noqa: E402
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from barnabas.protocol.record import Record  # noqa: E402
+from bench.sound import sound  # noqa: E402
+from tests.kafka.broker import KafkaBroker, answers_api_versions, free_ports  # noqa: E402
+from tests.kafka.classpath import KafkaMissingError, find_classpath  # noqa: E402
+from tests.kafka.client import RawClient  # noqa: E402
 
 PARTITIONS, SMOKE_PARTITIONS = 1000, 20
 PARTITIONS_A_REQUEST = 100
 TOPIC = "many"
+TICKS = os.sysconf("SC_CLK_TCK")
 
 
-class Run:
-    """One life of a broker."""
+class Cost(NamedTuple):
+    wall_ms: float
+    cpu_ms: float
 
+
+class Barnabas:
     def __init__(self, directory: Path) -> None:
-        command = [sys.executable, "-m", "barnabas.cli", "start", "--listen", "127.0.0.1:0", "--data", str(directory)]
+        self.directory = directory
+        (self.port,) = free_ports(1)
+
+    def start(self) -> Cost:
+        command = [sys.executable, "-m", "barnabas.cli", "start", "--data", str(self.directory)]
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         began = time.perf_counter()
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            if "is ready" in line:
-                self.ready_ms = (time.perf_counter() - began) * 1000
-            if "listeners" in line:
-                self.port = int(line.rpartition(":")[2])
-                return
-        raise RuntimeError("the broker did not become ready")
+        self.process = subprocess.Popen(
+            [*command, "--listen", f"127.0.0.1:{self.port}"], stdout=subprocess.DEVNULL, env=environment
+        )
+        while not answers_api_versions("127.0.0.1", self.port):
+            if self.process.poll() is not None:
+                raise RuntimeError(f"the broker ended with {self.process.returncode} while it started")
+            time.sleep(0.002)
+        return Cost((time.perf_counter() - began) * 1e3, cpu_ms(self.process.pid))
 
-    def end(self, how: signal.Signals) -> float:
-        """How long it took, in milliseconds."""
-        began = time.perf_counter()
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def end(self, how: signal.Signals) -> Cost:
+        began, before = time.perf_counter(), cpu_ms(self.pid)
         self.process.send_signal(how)
-        self.process.communicate()
-        return (time.perf_counter() - began) * 1000
+        self.process.wait()
+        return Cost((time.perf_counter() - began) * 1e3, -before)  # nobody knows what it used in the end
 
 
-def fill(port: int, partitions: int) -> None:
-    with RawClient("127.0.0.1", port) as client:
-        topic = CreatableTopic(name=TOPIC, num_partitions=partitions, replication_factor=1)
-        created = client.ask(CreateTopicsRequest(topics=[topic], timeout_ms=60_000), 7, CreateTopicsResponse)
-        assert created.topics[0].error_code == 0, created
-        for first in range(0, partitions, PARTITIONS_A_REQUEST):
-            records = build_batch([Record(value=bytes(1000), timestamp=1)])
-            numbers = range(first, min(first + PARTITIONS_A_REQUEST, partitions))
-            data = [PartitionProduceData(index=number, records=records) for number in numbers]
-            request = ProduceRequest(
-                acks=-1, timeout_ms=60_000, topic_data=[TopicProduceData(name=TOPIC, partition_data=data)]
-            )
-            answer = client.ask(request, 12, ProduceResponse)
-            assert not any(one.error_code for one in answer.responses[0].partition_responses)
+class Kafka:
+    def __init__(self, directory: Path) -> None:
+        self.broker = KafkaBroker(find_classpath(), directory, heap_mib=1024)
+        self.broker.write_properties()
+        self.broker._format()
+        self.port = self.broker.port
+
+    def start(self) -> Cost:
+        began = time.perf_counter()
+        self.broker.start()
+        return Cost((time.perf_counter() - began) * 1e3, cpu_ms(self.pid))
+
+    @property
+    def pid(self) -> int:
+        assert self.broker._process is not None
+        return self.broker._process.pid
+
+    def end(self, how: signal.Signals) -> Cost:
+        began = time.perf_counter()
+        (self.broker.stop if how == signal.SIGTERM else self.broker.kill)()
+        return Cost((time.perf_counter() - began) * 1e3, 0)
 
 
-def told(what: str, times: list[float]) -> None:
-    sound(what, *times)
-    print(f"{what:50} median {statistics.median(times):6.0f} ms   best {min(times):6.0f} ms")
+def cpu_ms(pid: int) -> float:
+    words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) * 1e3 / TICKS
 
 
-def repeated(runs: int, directory: Callable[[int], Path], how: signal.Signals) -> tuple[list[float], list[float]]:
-    ready, ended = [], []
-    for number in range(runs):
-        run = Run(directory(number))
-        ready.append(run.ready_ms)
-        ended.append(run.end(how))
-    return ready, ended
+def anonymous_mib(pid: int) -> float:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("RssAnon"))
+
+
+def make_topics(client: RawClient, names: list[str], partitions: int = 1) -> None:
+    topics = [CreatableTopic(name=name, num_partitions=partitions, replication_factor=1) for name in names]
+    made = client.ask(CreateTopicsRequest(topics=topics, timeout_ms=60_000), 7, CreateTopicsResponse)
+    assert not any(topic.error_code for topic in made.topics), made
+
+
+def fill(client: RawClient, partitions: int) -> None:
+    for first in range(0, partitions, PARTITIONS_A_REQUEST):
+        records = build_batch([Record(value=bytes(1000), timestamp=1)])
+        numbers = range(first, min(first + PARTITIONS_A_REQUEST, partitions))
+        data = [PartitionProduceData(index=number, records=records) for number in numbers]
+        while data:
+            topic = TopicProduceData(name=TOPIC, partition_data=data)
+            answer = client.ask(ProduceRequest(acks=-1, timeout_ms=60_000, topic_data=[topic]), 12, ProduceResponse)
+            refused = {one.index for one in answer.responses[0].partition_responses if one.error_code}
+            # Kafka answers CreateTopics before its partitions can be written to.
+            data = [one for one in data if one.index in refused]
+
+
+def make_and_fill(client: RawClient, partitions: int) -> None:
+    make_topics(client, [TOPIC], partitions)
+    fill(client, partitions)
+
+
+def timed(broker: Barnabas | Kafka, work: Callable[[RawClient, int], None], count: int) -> Cost:
+    with RawClient("127.0.0.1", broker.port) as client:
+        began, before = time.perf_counter(), cpu_ms(broker.pid)
+        work(client, count)
+        return Cost((time.perf_counter() - began) * 1e3, cpu_ms(broker.pid) - before)
+
+
+def at_once(client: RawClient, count: int) -> None:
+    make_topics(client, [f"once{number}" for number in range(count)])
+
+
+def one_by_one(client: RawClient, count: int) -> None:
+    for number in range(count):
+        make_topics(client, [f"each{number}"])
+
+
+Results = dict[str, list[Cost]]
+
+
+def round_of(kind: type[Barnabas | Kafka], parent: Path, results: Results, count: int) -> None:
+    """Two brokers: one to which topics are added, and one that is filled, stopped and killed."""
+
+    def note(what: str, cost: Cost) -> None:
+        results.setdefault(what, []).append(cost)
+
+    broker = kind(parent / "topics")
+    note("ready on an empty directory", broker.start())
+    results.setdefault("idle anonymous memory, MiB", []).append(Cost(anonymous_mib(broker.pid), 0))
+    note(f"{count} topics made by one request", timed(broker, at_once, count))
+    note(f"{count} topics made one by one", timed(broker, one_by_one, count))
+    note(f"stopped with {2 * count} partitions", broker.end(signal.SIGTERM))
+    broker = kind(parent / "many")
+    broker.start()
+    timed(broker, make_and_fill, count)
+    broker.end(signal.SIGTERM)
+    note(f"ready with {count} partitions after a clean stop", broker.start())
+    broker.end(signal.SIGKILL)
+    note("the same after kill -9, nothing appended", broker.start())
+    timed(broker, fill, count)
+    broker.end(signal.SIGKILL)
+    note("the same after kill -9, all appended to", broker.start())
+    broker.end(signal.SIGTERM)
 
 
 def main() -> None:
     parser = ArgumentParser()
     parser.add_argument("--smoke", action="store_true")
-    parser.add_argument("runs", nargs="?", type=int, default=7)
+    parser.add_argument("runs", nargs="?", type=int, default=3)
     given = parser.parse_args()
-    runs, partitions = (1, SMOKE_PARTITIONS) if given.smoke else (given.runs, PARTITIONS)
+    runs, count = (1, SMOKE_PARTITIONS) if given.smoke else (given.runs, PARTITIONS)
+    ours: Results = {}
+    theirs: Results = {}
     with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as name:
-        parent = Path(name)
-        Run(parent / "first").end(signal.SIGTERM)  # Python compiles what it imports
-        ready, ended = repeated(runs, lambda number: parent / str(number), signal.SIGTERM)
-        told("ready on an empty directory", ready)
-        told("stopped", ended)
-        many = parent / "many"
-        run = Run(many)
-        fill(run.port, partitions)
-        run.end(signal.SIGTERM)
-        ready, ended = repeated(runs, lambda _: many, signal.SIGTERM)
-        told(f"ready with {partitions} partitions after a clean stop", ready)
-        told("stopped", ended)
-        Run(many).end(signal.SIGKILL)
-        ready, _ = repeated(runs, lambda _: many, signal.SIGKILL)
-        told(f"ready with {partitions} partitions after kill -9", ready)
+        first = Barnabas(Path(name, "first"))
+        first.start()  # Python compiles what it imports
+        first.end(signal.SIGTERM)
+        for number in range(runs):
+            round_of(Barnabas, Path(name, f"barnabas{number}"), ours, count)
+            with suppress(KafkaMissingError):
+                round_of(Kafka, Path(name, f"kafka{number}"), theirs, count)
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores, {runs} runs\n")
+    print("| what | Barnabas, ms | its CPU | Kafka, ms | its CPU |\n|---|---|---|---|---|")
+    for what, costs in ours.items():
+        cells = []
+        sound(what, *(one.wall_ms for one in costs))
+        for some in (costs, theirs.get(what, [])):
+            cells.append(f"{statistics.median(one.wall_ms for one in some):,.0f}" if some else "")
+            used = statistics.median(one.cpu_ms for one in some) if some else 0
+            cells.append(f"{used:,.0f}" if used > 0 else "")
+        print(f"| {what} | {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":
