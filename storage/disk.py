@@ -137,18 +137,15 @@ class Disk(ABC):
     def lock(self, path: Path, holder: str) -> Lock:
         """Take the lock or raise DiskLocked; `holder` is what others are told."""
 
-    def replace_file(self, path: Path, data: bytes, *, sync: bool = True) -> None:
-        """Write a small file so that after a crash it is the old one or the new one, and never a part. Without `sync`
-        that holds for the crash of a process alone."""
+    def replace_file(self, path: Path, data: bytes) -> None:
+        """Write a small file so that after a crash it is the old one or the new one, and never a part."""
         temporary = path.with_name(path.name + ".tmp")
         self.remove(temporary)
         file = self.open(temporary)
         file.write(0, [data])
-        if sync:
-            file.sync()
+        file.sync()
         self.rename(temporary, path)
-        if sync:
-            self.sync_directory(path.parent)
+        self.sync_directory(path.parent)
 
 
 class SystemFile(File):

@@ -52,9 +52,15 @@ def read_partition_metadata(disk: Disk, directory: Path) -> Uuid | None:
 
 
 def write_partition_metadata(disk: Disk, directory: Path, topic_id: Uuid, *, sync: bool = True) -> None:
-    """Without `sync` a kill leaves it whole or not there, and a power cut may tear it."""
+    """Without `sync` a kill while it is written, or a power cut later, may leave what `is_torn`."""
     assert topic_id != Uuid.ZERO, "the id of no topic"
-    disk.replace_file(directory / PARTITION_METADATA, _content(topic_id), sync=sync)
+    path = directory / PARTITION_METADATA
+    if sync:
+        disk.replace_file(path, _content(topic_id))
+    else:
+        file = disk.open(path)
+        file.truncate(0)
+        file.write(0, [_content(topic_id)])
 
 
 def is_torn(disk: Disk, directory: Path) -> bool:

@@ -169,7 +169,7 @@ def test_formatting_that_was_interrupted_goes_on(disk: MemoryDisk) -> None:
     class DyingDisk(MemoryDisk):
         lives = 0
 
-        def replace_file(self, path: Path, data: bytes, *, sync: bool = True) -> None:
+        def replace_file(self, path: Path, data: bytes) -> None:
             if self.lives == 0:
                 self.open(path.with_name(path.name + ".tmp")).write(0, [data[:9]])
                 raise Killed

@@ -11,6 +11,7 @@ from barnabas.storage.checkpoints import MalformedFile
 from barnabas.storage.memory_disk import MemoryDisk
 from barnabas.storage.partition_metadata import (
     PARTITION_METADATA,
+    is_torn,
     read_partition_metadata,
     write_partition_metadata,
 )
@@ -79,3 +80,28 @@ def test_any_damage_is_read_or_named() -> None:
         except MalformedFile:
             refused += 1
     assert refused > 1000
+
+
+@pytest.mark.parametrize("length", range(len("version: 0\ntopic_id: ") + 22))
+def test_what_a_power_cut_leaves_of_one_that_was_not_synced_is_known_as_torn(length: int) -> None:
+    disk = MemoryDisk()
+    disk.make_directory(DIRECTORY)
+    write_partition_metadata(disk, DIRECTORY, TOPIC_ID, sync=False)
+    assert read_partition_metadata(disk, DIRECTORY) == TOPIC_ID
+    assert not is_torn(disk, DIRECTORY)
+    file = disk.open(DIRECTORY / PARTITION_METADATA)
+    whole = file.size()
+    for size in (length, whole):  # shorter, or as long and zeros at the end
+        file.truncate(length)
+        file.truncate(size)
+        assert is_torn(disk, DIRECTORY)
+        with pytest.raises(MalformedFile):
+            read_partition_metadata(disk, DIRECTORY)
+
+
+@pytest.mark.parametrize("other", [b"nonsense", b"version: 1\n", b"version: 0\ntopic-id: xx"])
+def test_what_no_power_cut_leaves_is_not_taken_for_torn(other: bytes) -> None:
+    disk = MemoryDisk()
+    disk.make_directory(DIRECTORY)
+    disk.open(DIRECTORY / PARTITION_METADATA).write(0, [other])
+    assert not is_torn(disk, DIRECTORY)
