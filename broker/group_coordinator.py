@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from contextlib import suppress
 from functools import partial
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
@@ -237,8 +236,7 @@ class GroupCoordinator:
 
     def _led_by_now(self, number: int) -> _Led | None:
         """Its disk may have been full, and may have room again."""
-        with suppress(KafkaError):
-            self._node.partition(OFFSETS_TOPIC, number)
+        self._node.partitions.try_again()
         return self._led.get(number)
 
     def _not_written(self, led: _Led, call: Call, request: Message, error: KafkaError) -> Message:

@@ -84,10 +84,10 @@ class Partitions:
             return found
         known = self._image.topics.by_name.get(topic)
         state = known.partitions.get(number) if known is not None else None
-        if known is None or state is None:
+        if state is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {topic}-{number}")
         if self._node_id in state.replicas:
-            self._try_again(known, number, state)
+            self.try_again()
             found = self._here.get((topic, number))
             if found is not None:
                 return found
@@ -160,12 +160,15 @@ class Partitions:
             for tell in self.on_resign:
                 tell(partition)
 
-    def _try_again(self, topic: Topic, number: int, state: PartitionState) -> None:
-        """Somebody asks for it, and there may be room by now."""
-        unopened = self._unopened.get((topic.name, number))
-        # Also where the clock has been set back.
-        if unopened is not None and not 0 < unopened.not_before_ms - self._now_ms() <= TRY_AGAIN_MS:
-            self._settle(topic, number, state, is_new=unopened.is_new)
+    def try_again(self) -> None:
+        """Somebody asks for a partition that should be here, and there may be room for it by now."""
+        now_ms = self._now_ms()
+        for (name, number), unopened in list(self._unopened.items()):
+            topic = self._image.topics.by_name.get(name)
+            # Also where the clock has been set back.
+            is_due = not 0 < unopened.not_before_ms - now_ms <= TRY_AGAIN_MS
+            if topic is not None and number in topic.partitions and is_due:
+                self._settle(topic, number, topic.partitions[number], is_new=unopened.is_new)
 
     def _is_out_of_reach(self, name: TopicPartition) -> bool:
         """It lies, for all we know, in a directory that has failed."""
