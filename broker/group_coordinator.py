@@ -16,7 +16,6 @@ from uuid import UUID
 
 import trio
 
-from barnabas.broker.auto_creation import OFFSETS_TOPIC
 from barnabas.broker.call import Call
 from barnabas.broker.connection import CloseConnection
 from barnabas.coordination.groups import (
