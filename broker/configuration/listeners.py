@@ -112,10 +112,14 @@ def parse_listeners(
 
 
 def advertised_controllers(
-    names: Sequence[str], advertised: Sequence[Endpoint], listeners: Sequence[Endpoint], voter: Voter | None
+    names: Sequence[str],
+    advertised: Sequence[Endpoint],
+    listeners: Sequence[Endpoint],
+    voters: Mapping[int, Voter],
+    node_id: int,
 ) -> tuple[Endpoint, ...]:
     """What others are told of the controller's listeners. The first one that is bound to every address has the address
-    under which this node is among the voters, if it is."""
+    under which this node is among the voters, if it is; then all of them must have one that can be reached."""
     found = []
     for at, name in enumerate(names):
         told = [one for one in advertised if one.listener == name.upper()]
@@ -124,13 +128,20 @@ def advertised_controllers(
             found.append(told[0])
         elif bound:
             everywhere = bound[0].host in (None, ANYWHERE)
+            voter = voters.get(node_id)
+            if at == 0 and everywhere:
+                _check_reachable(voters.values())
             if at == 0 and everywhere and voter is not None:
-                if voter.host == ANYWHERE:
-                    raise ValueError(f"the voter {voter.node_id} has the address {ANYWHERE}, which nobody can reach")
                 found.append(bound[0]._replace(host=voter.host, port=voter.port))
             else:
                 found.append(bound[0]._replace(host=None if everywhere else bound[0].host))
     return tuple(found)
+
+
+def _check_reachable(voters: Iterable[Voter]) -> None:
+    for voter in voters:
+        if voter.host == ANYWHERE:
+            raise ValueError(f"the voter {voter.node_id} has the address {ANYWHERE}, which nobody can reach")
 
 
 def _normalised(name: str) -> str:

@@ -62,7 +62,8 @@ def read_addresses(values: Values) -> Addresses:
             names,
             controllers_told,
             [one for one in listeners if one.listener in names],
-            voters.get(values["node.id"]),
+            voters,
+            values["node.id"],
         )
     except ValueError as error:
         raise _AddressError(f"controller.quorum.voters is wrong: {error}.") from None

@@ -112,12 +112,20 @@ def test_nodes_of_all_kinds_start_or_not_alike(kafka: ConfigurationOracle) -> No
         names = set(chance.sample(sorted(CHOICES), k=chance.randint(0, 4))) | set(
             chance.sample(OFTEN, k=chance.randint(0, 3))
         )
-        given = BASE | {name: chance.choice(CHOICES[name]) for name in names}
+        given = BASE | {name: chance.choice(CHOICES[name]) for name in sorted(names)}
         if knows_no_controller(given):
             continue
         accepted += compare(kafka, given)
         compared += 1
     assert accepted > 250
+
+
+def test_every_voter_has_an_address_where_this_node_takes_its_own_from_them(kafka: ConfigurationOracle) -> None:
+    for listener in ("CONTROLLER://:2", "CONTROLLER://0.0.0.0:2", "CONTROLLER://h:2"):
+        for node_id, voters in (("2", "1@0.0.0.0:1,2@h:1"), ("2", "2@0.0.0.0:1"), ("2", "1@g:1,2@h:1")):
+            nodes = {"node.id": node_id, "controller.quorum.voters": voters}
+            given = BASE | nodes | {"listeners": f"PLAINTEXT://h:1,{listener}"}
+            assert compare(kafka, given) is ("0.0.0.0" not in voters or listener == "CONTROLLER://h:2"), given
 
 
 GROUPS = {
