@@ -249,7 +249,7 @@ def bench_recovery(root: Path, scale: Scale) -> None:
 
         our_s, bare_s = alternating(ours, bare, scale.rounds)
         row(
-            f"recover {size // MEBIBYTE} MiB in batches of {name}",
+            f"recover {size / MEBIBYTE:.0f} MiB in batches of {name}",
             size / our_s / MEBIBYTE,
             size / bare_s / MEBIBYTE,
             "MiB/s",
