@@ -55,14 +55,12 @@ _READ_ALREADY = frozenset(
 _OTHERS = frozenset(
     {
         "auto.leader.rebalance.enable",
-        "barnabas.memory.producers.max",
         "initial.broker.registration.timeout.ms",
         "internal.metadata.delete.delay.millis",
         "log.cleaner.io.buffer.size",
         "log.dir.failure.timeout.ms",
         "metadata.max.idle.interval.ms",
         "offsets.load.buffer.size",
-        "queued.max.requests",
         "request.timeout.ms",
         "server.max.startup.time.ms",
         "unclean.leader.election.interval.ms",

@@ -73,8 +73,7 @@ def test_random_requests_are_answered_as_kafka_answers_them(beside: Beside) -> N
             return
     unseen = [each.reason for each in KNOWN if not explorer.seen[each]]
     print(f"{PLANS} plans, {beside.comparisons} comparisons. Differences on purpose that did not show:")
-    print(*unseen, sep="
-")
+    print(*unseen, sep="\n")
     assert beside.comparisons > 10 * PLANS
     assert len(explorer.requests) > 30, "most APIs are asked"
     if THOROUGH:

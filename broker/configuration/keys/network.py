@@ -34,8 +34,6 @@ class NetworkKeys:
         "How long a connection may do nothing before it is closed; a negative value is forever.")
     connection_failed_authentication_delay_ms: int = key(INT, 100, at_least(0), LOW, READ_ONLY,
         "How long the answer to a failed authentication is held back.")
-    queued_max_requests: int = key(INT, 500, at_least(1), HIGH, READ_ONLY,
-        "The most requests that are read and not answered yet.")
     queued_max_request_bytes: int = key(LONG, -1, ANY, MEDIUM, READ_ONLY,
         "The most bytes of requests that are read and not answered yet; -1 is no limit.")
     fetch_max_bytes: int = key(INT, 57_671_680, at_least(1024), MEDIUM, READ_ONLY,
@@ -67,5 +65,7 @@ OTHERS = (
 """They are looked at together, and made into something else."""
 
 WITHOUT_EFFECT = (
+    # A request is served when it is read: none is ever queued.
+    Key("queued.max.requests", INT, 500, at_least(1), HIGH, READ_ONLY),
     Key("num.network.threads", INT, 3, at_least(1), HIGH, CLUSTER_WIDE),
 )

@@ -26,8 +26,6 @@ class OwnKeys:
         "The most bytes of all answers that wait in memory to be sent; beyond it no request is begun.")
     barnabas_memory_connection_max_bytes: int = key(LONG, 128 * MEBIBYTE, at_least(64 * 1024), MEDIUM, READ_ONLY,
         "The most bytes of requests and answers of one connection.")
-    barnabas_memory_producers_max: int = key(INT, 1_000_000, at_least(1), LOW, READ_ONLY,
-        "The most producers that all partitions together remember.")
     barnabas_recovery_process_min_bytes: int = key(LONG, 64 * MEBIBYTE, at_least(0), LOW, READ_ONLY,
         "From so many bytes to recover on, a start after a crash uses processes; each takes a tenth of a second.")
     barnabas_recovery_report_interval_ms: int = key(LONG, 1_000, at_least(0), LOW, READ_ONLY,
