@@ -168,14 +168,7 @@ class Connection:
                 # It sends more while it is not being read: it is not looked at again before it is.
                 self._attend()
         except Exception as error:  # noqa: BLE001 - it ends this connection alone
-            self._break(error)
-
-    def _break(self, error: Exception) -> None:
-        if isinstance(error, OSError):
-            self.close(f"{error.strerror or error}")
-        else:
-            self._server.report_exception(f"the connection from {self.peer_name} failed", error)
-            self.close("the broker failed; its log says why")
+            self._fail(error)
 
     def _answer(self) -> None:
         """Send what requests of this round have brought about."""
@@ -183,7 +176,7 @@ class Connection:
             if self.is_open and self._outgoing:
                 self._send()
         except Exception as error:  # noqa: BLE001 - as in `_ready`
-            self._break(error)
+            self._fail(error)
 
     @property
     def is_idle(self) -> bool:
