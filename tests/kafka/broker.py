@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import random
 import signal
 import socket
 import struct
@@ -12,6 +13,7 @@ import threading
 import time
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -22,6 +24,8 @@ HOST = "127.0.0.1"
 START_DEADLINE_S = 90.0
 STOP_DEADLINE_S = 30.0
 POLL_S = 0.05
+LOWEST_PORT = 12_000
+_GIVEN_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 # Small, and quick to be ready: one replica of everything, few threads, no wait for the first rebalance.
 SMALL: Mapping[str, str] = {
@@ -227,9 +231,17 @@ class KafkaBroker:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that were free a moment ago; all are held until the last is known, so they differ."""
-    sockets = [socket.create_server((HOST, 0)) for _ in range(count)]
+    """Ports that were free a moment ago; all are held until the last is known, so they differ.
+
+    They lie below those that the system gives to who connects: one of those may be a client's before Kafka, which takes
+    seconds to start, has it.
+    """
+    sockets: list[socket.socket] = []
+    lowest_given = int(_GIVEN_PORTS.read_text().split()[0])
     try:
+        while len(sockets) < count:
+            with suppress(OSError):
+                sockets.append(socket.create_server((HOST, random.randrange(LOWEST_PORT, lowest_given))))
         return [int(each.getsockname()[1]) for each in sockets]
     finally:
         for each in sockets:
