@@ -14,6 +14,7 @@ from barnabas.broker.clock import Clock
 from barnabas.broker.configuration.node_config import NodeConfig
 from barnabas.broker.node import Node
 from barnabas.storage.disk import Disk
+from tests.kafka.broker import free_ports
 from tests.kafka.client import RawClient
 
 T = TypeVar("T")
@@ -39,7 +40,7 @@ class RunningNode:
     def start(self, port: int = 0) -> Self:
         settings = {
             "log.dirs": str(self.directory),
-            "listeners": f"PLAINTEXT://127.0.0.1:{port}",
+            "listeners": f"PLAINTEXT://127.0.0.1:{port or free_ports(1)[0]}",
             **self.settings,
         }
         config = NodeConfig.load({}, settings)

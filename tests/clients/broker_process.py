@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from tests.clients.waiting import wait_until
-from tests.kafka.broker import HOST, SMALL
+from tests.kafka.broker import HOST, SMALL, free_ports
 from tests.kafka.client import RawClient
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -28,7 +28,7 @@ class BrokerProcess:
 
     def __init__(self, directory: Path, config: Mapping[str, str] | None = None) -> None:
         self.host = HOST
-        self.port = 0
+        (self.port,) = free_ports(1)  # which no client gets while the broker is away
         self.log_file = directory / "broker.log"
         self.data_directory = directory / "data"
         self._config = {**QUICK, **(config or {})}
@@ -76,8 +76,7 @@ class BrokerProcess:
         assert self._process is not None
         assert self._process.poll() is None, f"the broker ended: {self.log_file.read_text()[-4000:]}"
         for line in self.log_file.read_bytes()[since:].splitlines(keepends=True):
-            if line.endswith(b"\n") and (listeners := json.loads(line).get("listeners")):
-                self.port = int(listeners[0].rpartition(":")[2])
+            if line.endswith(b"\n") and json.loads(line).get("listeners"):
                 return True
         return False
 
