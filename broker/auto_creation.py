@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from barnabas.coordination.controller.create_topics import create_topics
-from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
-__all__ = ["INTERNAL_TOPICS", "OFFSETS_TOPIC", "create_missing"]
+__all__ = ["INTERNAL_TOPICS", "OFFSETS_TOPIC", "create_missing", "create_soon"]
 
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTIONS_TOPIC = "__transaction_state"
@@ -65,3 +65,27 @@ def _creatable(node: Node, name: str) -> CreatableTopic:
 def _fitted(node: Node, name: str) -> int:
     live = sum(not broker.fenced for broker in node.image.brokers.values())
     return node.config.fitted_to_brokers(name, live)
+
+
+def create_soon(node: Node, names: Sequence[str]) -> None:
+    """Nobody waits for it. Of a name that clients ask for again and again meanwhile one creation is under way."""
+    wanted = [name for name in names if name not in node.being_created]
+    if wanted:
+        node.being_created.update(wanted)
+        node.start_soon(_create, node, wanted)
+
+
+async def _create(node: Node, names: Sequence[str]) -> None:
+    try:
+        errors = await create_missing(node, names)
+    except KafkaError as error:
+        errors = dict.fromkeys(names, error.code)
+    except Exception as error:  # noqa: BLE001 - nobody waits here, and the node shall not end with it
+        node.report_exception(f"{', '.join(names)} could not be created", error)
+        return
+    finally:
+        node.being_created.difference_update(names)
+    for name, code in errors.items():
+        if name not in INTERNAL_TOPICS:
+            # The clients are told nothing but that there is no such topic.
+            node.warn(f"{name}, which a client asked for, cannot be created: {code.name}")

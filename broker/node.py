@@ -90,6 +90,7 @@ class Node(ClusterView, FailureReports):
         self.disk = disk or disk_for(self.durability)
         self.image = ClusterImage()
         self.internal_topics = INTERNAL_TOPICS
+        self.being_created: set[str] = set()
         self.supported_features = SUPPORTED_FEATURES
         self.telemetry: Telemetry | None = None
         """Made for the first client that asks (telemetry.py)."""

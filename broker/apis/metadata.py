@@ -1,16 +1,16 @@
 """Metadata, versions 0 to 13: the brokers, and the topics that the client asks for, by name or (from 12 on) by id.
 
 Version 0 asks for all topics with an empty list, later ones with null. A topic that is missing is created, if both the
-client and auto.create.topics.enable want it; the answer waits for that, so that the client need not ask again.
+client and auto.create.topics.enable want it. The answer does not wait for that, as Kafka's does not: who looks whether
+a topic is gone that he has deleted would find the next of that name. The client asks again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.broker.authorized import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
-from barnabas.broker.auto_creation import create_missing
+from barnabas.broker.auto_creation import create_soon
 from barnabas.broker.call import Call
 from barnabas.broker.topic_listing import TopicListing
 from barnabas.coordination.cluster.partition import Partition
@@ -37,9 +37,7 @@ FIRST_BY_TOPIC_ID = 12
 NO_ID = Uuid(bytes(16))
 
 
-def handle(
-    node: Node, call: Call, request: MetadataRequest
-) -> MetadataResponse | Coroutine[Any, Any, MetadataResponse]:
+def handle(node: Node, call: Call, request: MetadataRequest) -> MetadataResponse:
     wanted = request.topics
     if wanted is None or (not wanted and call.version < FIRST_WITH_NULL_FOR_ALL):
         return _answer(node, call, request, [_describe(node, call, topic) for topic in node.image.topics])
@@ -49,20 +47,9 @@ def handle(
     if ids:
         return _answer(node, call, request, [_describe_id(node, call, topic_id) for topic_id in ids])
     names = list(dict.fromkeys(one.name or "" for one in wanted))
-    missing = [name for name in names if name not in node.image.topics.by_name]
-    if missing and request.allow_auto_topic_creation and node.config.auto_create_topics_enable:
-        return _create_first(node, call, request, names, missing)
-    return _answer(node, call, request, [_describe_name(node, call, name) for name in names])
-
-
-async def _create_first(
-    node: Node, call: Call, request: MetadataRequest, names: list[str], missing: list[str]
-) -> MetadataResponse:
-    errors = await create_missing(node, missing)
     topics = [_describe_name(node, call, name) for name in names]
-    for topic in topics:
-        if topic.error_code and topic.name in errors:
-            topic.error_code = errors[topic.name]
+    if request.allow_auto_topic_creation and node.config.auto_create_topics_enable:
+        create_soon(node, [name for name in names if name not in node.image.topics.by_name and not why_invalid(name)])
     return _answer(node, call, request, topics)
 
 
