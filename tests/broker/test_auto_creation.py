@@ -53,13 +53,6 @@ def check_that_a_name_that_collides_is_only_unknown(client: RawClient, prefix: s
     assert answers["no name!"].error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
-def check_that_a_deleted_topic_looks_gone(client: RawClient, name: str) -> None:
-    create(client, name)
-    request = DeleteTopicsRequest(topics=[DeleteTopicState(name=name)], timeout_ms=10_000)
-    assert client.ask(request, 6, DeleteTopicsResponse).responses[0].error_code == ErrorCode.NONE
-    assert ask_for(client, name, version=1)[name].partitions == []
-
-
 def test_a_missing_topic_is_made_after_the_answer(client: RawClient) -> None:
     check_that_a_missing_topic_is_made_after_the_answer(client, "auto-missing")
 
@@ -70,7 +63,11 @@ def test_a_name_that_collides_is_only_unknown(client: RawClient, node: RunningNo
 
 
 def test_a_deleted_topic_looks_gone(client: RawClient) -> None:
-    check_that_a_deleted_topic_looks_gone(client, "auto-deleted")
+    """In Kafka only most of the time: its broker follows the controller a moment later."""
+    create(client, "deleted")
+    request = DeleteTopicsRequest(topics=[DeleteTopicState(name="deleted")], timeout_ms=10_000)
+    assert client.ask(request, 6, DeleteTopicsResponse).responses[0].error_code == ErrorCode.NONE
+    assert ask_for(client, "deleted", version=1)["deleted"].partitions == []
 
 
 @pytest.mark.java
@@ -79,7 +76,6 @@ def test_kafka_does_the_same(kafka_broker: KafkaBroker) -> None:
     with RawClient(kafka_broker.host, kafka_broker.port) as client:
         check_that_a_missing_topic_is_made_after_the_answer(client, "auto-missing")
         check_that_a_name_that_collides_is_only_unknown(client, "auto-collides")
-        check_that_a_deleted_topic_looks_gone(client, "auto-deleted")
 
 
 def test_one_creation_is_under_way_however_often_clients_ask(client: RawClient, node: RunningNode) -> None:
