@@ -36,6 +36,7 @@ UNKNOWN_OFFSET = -1
 CONSUMER = -1
 FUTURE_REPLICA = -3
 FIRST_WITH_STORAGE_ERROR = 6
+FIRST_WITH_DIVERGENCE = 12
 FIRST_WITH_LEADERS = 16
 
 
@@ -67,6 +68,8 @@ class Reading:
         self._nameless: list[Result] = []
         self._unknown: list[Result] = []
         self._read: list[tuple[Partition, Followed]] = []
+        self.is_unsayable = False
+        """A session began in a later version, and what it has to be told this one cannot say."""
         self._has_waited = False
         self._missed: list[Followed] = []
         """Partitions that were unknown from the first."""
@@ -238,6 +241,7 @@ class Reading:
             )
         if epoch < one.last_fetched_epoch or end_offset < one.fetch_offset:
             data.diverging_epoch = EpochEndOffset(epoch=epoch, end_offset=end_offset)
+            self.is_unsayable = self._call.version < FIRST_WITH_DIVERGENCE
             return True
         return False
 

@@ -17,7 +17,7 @@ from barnabas.broker.call import Call
 from barnabas.broker.fetch_reading import Reading, no_records, replica_of
 from barnabas.broker.isolation import check_isolation
 from barnabas.coordination.fetching.sessions import Exchange, Result
-from barnabas.protocol.errors import KafkaError
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.frames import encode_response
 from barnabas.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse
 from barnabas.protocol.schema import Uuid
@@ -76,6 +76,8 @@ async def _wait(
 
 
 def _answer(node: Node, call: Call, exchange: Exchange, reading: Reading) -> FetchResponse:
+    if reading.is_unsayable:
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "version 12 is the first that tells of a diverging log")
     if node.throttles is not None and not exchange.of_follower:
         told = reading.results
         if exchange.session is not None:

@@ -128,6 +128,20 @@ def test_what_is_gone_from_a_session_and_what_is_new_to_it_stand_in_one_topic(cl
     assert codes == {0: ErrorCode.UNKNOWN_TOPIC_ID, 1: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
 
 
+def test_a_session_that_needs_a_later_version_is_told_so(client: RawClient) -> None:
+    create(client)
+    answer = ask_fetch(client, session_epoch=0, last_fetched_epoch=0, fetch_offset=0)
+    produce(client, b"a")
+    moved = FetchPartition(partition=0, partition_max_bytes=100, last_fetched_epoch=0, fetch_offset=9)
+    request = FetchRequest(max_wait_ms=0, session_id=answer.session_id, session_epoch=1)
+    request.topics = [FetchTopic(topic=TOPIC, partitions=[moved])]
+    (told,) = client.ask(request, 12, FetchResponse).responses[0].partitions
+    assert told.diverging_epoch is not None
+    request.topics, request.session_epoch = [], 2
+    told_so = client.ask(request, 11, FetchResponse)
+    assert (told_so.error_code, told_so.session_id) == (ErrorCode.UNSUPPORTED_VERSION, answer.session_id)
+
+
 def test_a_topic_that_goes_while_a_fetch_waits_ends_it(node: RunningNode, client: RawClient) -> None:
     create(client)
     one = FetchPartition(partition=0, partition_max_bytes=100)
