@@ -37,6 +37,8 @@ SETTINGS = {
     "auto.create.topics.enable": "false",
     # Records are as old as their plan says, and shall not go by themselves.
     "log.retention.ms": "-1",
+    # One segment for each: one that lies before the log's start goes at once here, in Kafka at the next sweep.
+    "log.roll.ms": "9223372036854775807",
 }
 
 

@@ -43,7 +43,7 @@ from tests.kafka.client import RawClient
 from .drawn_records import DrawnRecords
 from .symbols import KAFKA, OURS, SIDES, Symbols, Unknown
 
-__all__ = ["BROKE", "CLOSED", "PENDING", "Beside", "Difference", "Run", "Step"]
+__all__ = ["BROKE", "CLOSED", "PENDING", "Beside", "Difference", "Run", "Step", "is_decided_by_controller"]
 
 CLOSED = "the connection is closed"
 PENDING = "no answer yet"
@@ -107,6 +107,10 @@ class Difference(NamedTuple):
 
 def _short(value: Any) -> str:
     return repr(value) if isinstance(value, int | bool | None) else type(value).__name__
+
+
+def is_decided_by_controller(step: Step) -> bool:
+    return APIS[step.request.__definition__.key].name in DECIDED_BY_CONTROLLER
 
 
 class Client:

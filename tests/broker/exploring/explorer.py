@@ -10,7 +10,7 @@ from typing import Any
 from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 
-from .beside import Beside, Difference, Step
+from .beside import BROKE, Beside, Difference, Step, is_decided_by_controller
 from .drawing import Drawer
 from .known import Known, known
 from .shrinking import shrunk
@@ -26,6 +26,8 @@ class Explorer:
         self.seen: Counter[Known] = Counter()
         """How often each difference on purpose has shown."""
         self.requests: Counter[str] = Counter()
+        self._is_apart = False
+        """Kafka failed and did nothing where we did something: what follows would differ."""
 
     def plan(self, seed: int) -> tuple[list[Step], list[Difference]]:
         """Draws and runs one, up to its end or the first difference that is none on purpose."""
@@ -36,7 +38,8 @@ class Explorer:
         steps: list[Step] = []
         found: list[Difference] = []
         try:
-            while not found and len(steps) < STEPS:
+            self._is_apart = False
+            while not found and not self._is_apart and len(steps) < STEPS:
                 idle = run.idle()
                 if not idle:
                     break
@@ -83,6 +86,7 @@ class Explorer:
                 unknown.append(difference)
             else:
                 self.seen[on_purpose] += 1
+                self._is_apart = difference.place == BROKE and is_decided_by_controller(difference.step)
         return unknown
 
 

@@ -62,12 +62,6 @@ KNOWN = [
         _empty_name,
     ),
     Known(
-        "A segment that lies before the log's start goes at once, with Kafka at the next sweep.",
-        "DescribeLogDirsRequest",
-        ".results[].topics[].partitions[].partition_size",
-        lambda difference: bool(difference.kafka > difference.ours),
-    ),
-    Known(
         "Who joins again over another connection is answered there; Kafka leaves the first one silent for ever, and we"
         " close it.",
         "JoinGroupRequest",
