@@ -351,10 +351,9 @@ class Log:
 
     def find_latest_timestamp(self) -> FoundOffset | None:
         """The first of the records with the highest timestamp. As Kafka it counts what was deleted before the start
-        and is still there."""
+        and is still there, and of records without a time has the first."""
         latest = max(self.segments, key=lambda segment: segment.latest[0])
-        highest = latest.latest[0]
-        found = latest.find_timestamp(highest, latest.base_offset) if highest > NO_TIMESTAMP else None
+        found = latest.find_timestamp(latest.latest[0], latest.base_offset)
         return None if found is None else FoundOffset(*found)
 
     # Cutting

@@ -167,6 +167,20 @@ def test_the_highest_timestamp_may_be_that_of_a_deleted_record(client: RawClient
     assert [(one.timestamp, one.offset) for one in topic.partitions] == [(1_700_000_000_009, 0)]
 
 
+def test_of_records_without_a_time_the_first_has_the_highest(client: RawClient) -> None:
+    create(client)
+    asked = ListOffsetsTopic(name=TOPIC, partitions=[ListOffsetsPartition(timestamp=-3)])
+
+    def latest() -> tuple[int, int, int]:
+        (topic,) = client.ask(ListOffsetsRequest(replica_id=-1, topics=[asked]), 7, ListOffsetsResponse).topics
+        (one,) = topic.partitions
+        return one.timestamp, one.offset, one.leader_epoch
+
+    assert latest() == (-1, -1, -1)
+    produce(client, b"a", b"b", timestamp=-1)
+    assert latest() == (-1, 0, 0)
+
+
 def test_a_topic_without_partitions_is_not_in_the_answer_to_its_produce(client: RawClient) -> None:
     create(client)
     request = ProduceRequest(acks=1, timeout_ms=1_000, topic_data=[TopicProduceData(name=TOPIC)] * 2)
