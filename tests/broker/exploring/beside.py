@@ -500,6 +500,7 @@ UNORDERED = {
     "EntryData.values",
     "DeleteGroupsResponse.results",
     "DescribedGroup.members",
+    "PartitionResponse.active_producers",
     "JoinGroupResponse.members",
     "ElectLeadersResponse.replica_election_results",
     "ReplicaElectionResult.partition_result",
