@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import msgspec
 
 from barnabas.broker.connection import Connection
 from barnabas.protocol.apis import Api
@@ -10,7 +10,7 @@ from barnabas.protocol.apis import Api
 __all__ = ["Call"]
 
 
-class Call(NamedTuple):
+class Call(msgspec.Struct, gc=False):
     api: Api
     version: int
     correlation_id: int

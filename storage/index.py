@@ -37,6 +37,7 @@ class Index:
         self.path = path
         self.base_offset = base_offset
         self.max_rows = max_bytes // self.row.size
+        self._most = self.max_rows - self.rows_for_sealing
         self._map: memoryview | None = None
         self._room = 0
         """Rows that fit into the mapping."""
@@ -52,7 +53,7 @@ class Index:
 
     @property
     def is_full(self) -> bool:
-        return (len(self) if self._map is None else self._count) >= self.max_rows - self.rows_for_sealing
+        return (len(self) if self._map is None else self._count) >= self._most
 
     def _opened(self) -> memoryview:
         if self._map is not None:

@@ -176,6 +176,8 @@ class ProducerState:
 
     def last_stable_offset(self, high_watermark: int, log_start_offset: int = 0) -> int:
         """Up to where those consumers read that want only what is committed. What was deleted holds up nobody."""
+        if not (self._ongoing or self._unreplicated):
+            return high_watermark
         first = self.first_unstable_offset
         return high_watermark if first is None else min(max(first, log_start_offset), high_watermark)
 
