@@ -47,6 +47,11 @@ def _empty_name(difference: Difference) -> bool:
     return any(not topic.name for topic in difference.step.request.topics)  # type: ignore[attr-defined]
 
 
+def _several_quotas(difference: Difference) -> bool:
+    entries = difference.step.request.entries  # type: ignore[attr-defined]
+    return any(len(entry.ops) > 1 for entry in entries)
+
+
 _ISOLATION = "Over an unknown isolation level Kafka fails; we refuse it."
 KNOWN = [
     Known(_ISOLATION, "FetchRequest", BROKE, _unknown_isolation),
@@ -83,6 +88,12 @@ KNOWN = [
         "IncrementalAlterConfigsRequest",
         BROKE,
         _unknown_operation,
+    ),
+    Known(
+        "Of several quotas that are wrong Kafka names the one that its hash table has first; we name the first.",
+        "AlterClientQuotasRequest",
+        ".entries[].error_message",
+        _several_quotas,
     ),
 ]
 """What Kafka answers with an exception of its own gives nobody anything.
