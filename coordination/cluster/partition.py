@@ -63,12 +63,14 @@ class Partition:
     def changed_by(self, change: PartitionChangeRecord) -> Partition:
         """Naming a leader, even the present one, raises the leader epoch; any change raises the partition epoch."""
         replicas = _or(change.replicas, self.replicas)
-        directories: Sequence[Uuid] = self.directories if change.directories is None else change.directories
+        directories = self.directories
+        if change.directories is not None or len(directories) != len(replicas):
+            directories = _directories(directories if change.directories is None else change.directories, len(replicas))
         recovery = change.leader_recovery_state
         same_leader = change.leader == NO_LEADER_CHANGE
         return Partition(
             replicas=replicas,
-            directories=_directories(directories, len(replicas)),
+            directories=directories,
             isr=_or(change.isr, self.isr),
             removing_replicas=_or(change.removing_replicas, self.removing_replicas),
             adding_replicas=_or(change.adding_replicas, self.adding_replicas),
