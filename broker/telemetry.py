@@ -7,14 +7,13 @@ them (OTLP, a MetricsData message of Protocol Buffers), its headers who the clie
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from zlib import crc32
 
 from barnabas.broker.auto_creation import create_missing
 from barnabas.broker.call import Call
-from barnabas.broker.configuration.client_metrics_configs import client_metrics_values
+from barnabas.broker.configuration.client_metrics_configs import client_metrics_values, client_pattern
 from barnabas.broker.connection import Connection
 from barnabas.broker.random_values import random_uuid
 from barnabas.coordination.cluster.configs import ResourceType
@@ -58,7 +57,7 @@ class Telemetry:
         for resource, overrides in self._node.image.configs.by_resource.items():
             if resource.type == ResourceType.CLIENT_METRICS:
                 values = client_metrics_values(overrides)
-                patterns = dict(map(_pattern, values["match"]))
+                patterns = dict(map(client_pattern, values["match"]))
                 found.append(Subscription(frozenset(values["metrics"]), values["interval.ms"], patterns))
         self._clients.subscribe(found)
 
@@ -106,11 +105,6 @@ class Telemetry:
             for code in failed.values():
                 raise KafkaError(code, f"{self._topic} cannot be created")
         return self._node.partition(self._topic, crc32(request.client_instance_id) % len(known[self._topic].partitions))
-
-
-def _pattern(text: str) -> tuple[str, re.Pattern[str]]:
-    name, pattern = text.rstrip("=").split("=")
-    return name.strip(), re.compile(pattern.strip())
 
 
 def _facts(call: Call) -> Mapping[str, str | None]:

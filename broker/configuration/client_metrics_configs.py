@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.topic_config_types import INT, LIST, Type
 
-__all__ = ["CLIENT_METRICS_CONFIGS", "ClientMetricsKey", "check_client_metrics", "client_metrics_values"]
+__all__ = [
+    "CLIENT_METRICS_CONFIGS",
+    "ClientMetricsKey",
+    "check_client_metrics",
+    "client_metrics_values",
+    "client_pattern",
+]
 
 LEAST_INTERVAL_MS, MOST_INTERVAL_MS = 100, 3_600_000
 MATCHED = (
@@ -77,18 +84,14 @@ def check_client_metrics(subscription: str, wanted: Mapping[str, str]) -> None:
             ErrorCode.INVALID_REQUEST,
             f"interval.ms={interval_ms} must be from {LEAST_INTERVAL_MS} to {MOST_INTERVAL_MS}, which is one hour.",
         )
-    for pattern in values["match"]:
-        if not _is_pattern(pattern):
-            why = f"must be NAME=PATTERN with one of {', '.join(MATCHED)} for its name"
-            raise _refusal("match", pattern, why)
+    for text in values["match"]:
+        client_pattern(text)
 
 
-def _is_pattern(text: str) -> bool:
+def client_pattern(text: str) -> tuple[str, re.Pattern[str]]:
+    """Which fact of a client has to match what. KafkaError, if it is no such thing."""
     parts = text.rstrip("=").split("=")
-    if len(parts) != 2 or parts[0].strip() not in MATCHED:
-        return False
-    try:
-        re.compile(parts[1].strip())
-    except (re.error, OverflowError, RecursionError):
-        return False
-    return True
+    if len(parts) == 2 and parts[0].strip() in MATCHED:
+        with suppress(re.error, OverflowError, RecursionError):
+            return parts[0].strip(), re.compile(parts[1].strip())
+    raise _refusal("match", text, f"must be NAME=PATTERN with one of {', '.join(MATCHED)} for its name")
