@@ -17,8 +17,8 @@ from barnabas.coordination.cluster.configs import ConfigResource, ResourceType
 from barnabas.coordination.controller.config_rules import ConfigLayers
 from barnabas.coordination.controller.topic_names import why_invalid
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.java_text import parse_integer
 from barnabas.protocol.messages.create_topics import CreatableTopicConfigs
-from barnabas.storage.java_text import parse_integer
 from barnabas.storage.topic_config import TOPIC_CONFIGS, TopicConfig
 
 __all__ = ["NodeConfigRules"]

@@ -1,39 +1,38 @@
-"""`barnabas COMMAND ...`: finds the file of the command and hands it the rest.
+"""`barnabas COMMAND ...`: finds the file of the command, hands it the rest, and says how it ended.
 
-Exit codes: 0 it is done, 1 it could not be done, 2 it was asked for in a way that cannot be understood.
+Exit codes: 0 it is done, 1 it could not be done, 2 it was asked for in a way that cannot be understood, 130 Ctrl-C.
 """
 
 from __future__ import annotations
 
 import argparse
+import difflib
 import gc
+import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
+from barnabas.cli.commands import COMMANDS, KAFKA_TOOLS, Command, Group, find
+from barnabas.cli.failures import FAILED, INTERRUPTED, WRONG_USAGE, CommandFailed, WrongUsage
 from barnabas.cli.version import KAFKA_VERSION, VERSION
 
-__all__ = ["COMMANDS", "FAILED", "WRONG_USAGE", "main", "no_garbage_collection"]
+__all__ = ["main", "no_garbage_collection", "parser_of"]
 
-FAILED = 1
-WRONG_USAGE = 2
-
-
-class Command(NamedTuple):
-    module: str
-    """It has `add_arguments(parser)` and `run(arguments)`, which returns the exit code."""
-    help: str
-
-
-COMMANDS = {"start": Command("barnabas.cli.start", "start a broker, ready in a moment, on ./barnabas-data")}
+_WIDTH = 12
+_ALIKE = 0.7
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """One sentence, and where to read on."""
-        self.exit(WRONG_USAGE, f"{self.prog}: {message}. See {self.prog} --help.\n")
+        self.exit(WRONG_USAGE, f"{self.prog}: {_as_sentence(message)} See {self.prog} --help.\n")
+
+
+def _as_sentence(text: str) -> str:
+    return text if text.endswith((".", "?")) else f"{text}."
 
 
 @contextmanager
@@ -48,18 +47,101 @@ def no_garbage_collection() -> Iterator[None]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if not given or given[0].startswith("-"):
+        _options_alone(given)
+    name, command, rest = find(given)
+    if command is None:
+        return _complain(_no_command(name, list(COMMANDS)))
+    if isinstance(command, Group):
+        if rest and not rest[0].startswith("-"):
+            return _complain(_no_command(rest[0], list(command.commands)), name)
+        _tell_of_group(name, command, rest)
+    return _run(name, command, rest)
+
+
+def parser_of(name: str, command: Command) -> argparse.ArgumentParser:
+    description = f"{command.help[0].upper()}{command.help[1:]}."
+    parser = _Parser(prog=f"barnabas {name}", description=description)
+    import_module(command.module).add_arguments(parser)
+    return parser
+
+
+def _run(name: str, command: Command, rest: Sequence[str]) -> int:
+    with no_garbage_collection():
+        parser = parser_of(name, command)
+    # Intermixed: `topics create orders --partitions 3` and `topics create --partitions 3 orders` are the same.
+    parsed = parser.parse_intermixed_args(rest)
+    try:
+        code: int | None = import_module(command.module).run(parsed)
+    except WrongUsage as error:
+        parser.error(str(error))
+    except BrokenPipeError:
+        # Who read our output has seen enough, as `head` does. Python would complain once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as error:
+        sentence = _sentence_of(error)
+        if sentence is None:
+            raise
+        print(f"barnabas {name}: {sentence}", file=sys.stderr)  # noqa: T201 - what a command is for
+        return FAILED
+    return code or 0
+
+
+def _sentence_of(error: Exception) -> str | None:
+    """What is to be said of an error that is not ours; None for one that is."""
+    if isinstance(error, CommandFailed):
+        return str(error)
+    # Only then: `barnabas start` shall not wait for a client to be imported.
+    from barnabas.cli.refusals import sentence_of
+
+    return sentence_of(error)
+
+
+def _options_alone(given: Sequence[str]) -> NoReturn:
     parser = _Parser(
         prog="barnabas",
+        usage="barnabas COMMAND ...",
         description=f"A Kafka node in Python: Apache Kafka {KAFKA_VERSION}'s wire protocol and files, without a JVM.",
+        epilog="\n".join(
+            [
+                "commands:",
+                *_list_of(COMMANDS),
+                "",
+                "barnabas COMMAND --help tells more; the names of Kafka's own tools do too.",
+            ]
+        ),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"barnabas {VERSION} (Apache Kafka {KAFKA_VERSION})")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
-    asked = next((each for each in given if not each.startswith("-")), None)
-    for name, command in COMMANDS.items():
-        sub = commands.add_parser(name, help=command.help, description=f"{command.help.capitalize()}.")
-        if name == asked:
-            with no_garbage_collection():
-                import_module(command.module).add_arguments(sub)
-    parsed = parser.parse_args(given)
-    code: int = import_module(COMMANDS[parsed.command].module).run(parsed)
-    return code
+    parser.parse_args(given)
+    parser.error("name a COMMAND")
+
+
+def _tell_of_group(name: str, group: Group, rest: Sequence[str]) -> NoReturn:
+    parser = _Parser(
+        prog=f"barnabas {name}",
+        usage=f"barnabas {name} COMMAND ...",
+        description=f"{group.help[0].upper()}{group.help[1:]}.",
+        epilog="\n".join(["commands:", *_list_of(group.commands)]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.parse_args(rest)
+    parser.error("name a COMMAND")
+
+
+def _list_of(commands: Mapping[str, Command | Group]) -> list[str]:
+    return [f"  {name:<{_WIDTH}}{command.help}" for name, command in commands.items()]
+
+
+def _no_command(word: str, names: Sequence[str]) -> str:
+    near = difflib.get_close_matches(word, [*names, *KAFKA_TOOLS], 1, _ALIKE)
+    return f"there is no command {word}" + (f"; is {near[0]} meant?" if near else f": there are {', '.join(names)}.")
+
+
+def _complain(sentence: str, *names: str) -> int:
+    prefix = " ".join(["barnabas", *names])
+    print(f"{prefix}: {sentence} See {prefix} --help.", file=sys.stderr)  # noqa: T201
+    return WRONG_USAGE

@@ -27,7 +27,8 @@ from barnabas.broker.listener import CannotListen
 from barnabas.broker.node import Node, NodeFailed
 from barnabas.broker.startable import CannotStart
 from barnabas.cli.banner import banner
-from barnabas.cli.main import FAILED, WRONG_USAGE, no_garbage_collection
+from barnabas.cli.failures import FAILED, WRONG_USAGE
+from barnabas.cli.main import no_garbage_collection
 from barnabas.cli.version import VERSION
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.checkpoints import MalformedFile

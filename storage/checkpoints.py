@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
+from barnabas.protocol.java_text import parse_integer, split_blanks, split_lines
 from barnabas.storage.disk import Disk
-from barnabas.storage.java_text import parse_integer, split_blanks, split_lines
 
 __all__ = [
     "CLEANER_OFFSET_CHECKPOINT",

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from barnabas.protocol.java_text import parse_integer
 from barnabas.storage.checkpoints import read_checkpoint, write_checkpoint
 from barnabas.storage.disk import Disk
-from barnabas.storage.java_text import parse_integer
 
 __all__ = [
     "LEADER_EPOCH_CHECKPOINT",

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from barnabas.protocol.directory_ids import is_reserved
+from barnabas.protocol.java_properties import format_properties, parse_properties
+from barnabas.protocol.java_text import parse_integer, trim
 from barnabas.protocol.schema import Uuid
 from barnabas.storage.checkpoints import MalformedFile
 from barnabas.storage.disk import Disk
-from barnabas.storage.java_properties import format_properties, parse_properties
-from barnabas.storage.java_text import parse_integer, trim
 
 __all__ = [
     "META_PROPERTIES",

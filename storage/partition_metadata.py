@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from barnabas.protocol.java_text import BLANK, parse_integer, split_lines
 from barnabas.protocol.schema import Uuid
 from barnabas.storage.checkpoints import MalformedFile, decode_text
 from barnabas.storage.disk import Disk
-from barnabas.storage.java_text import BLANK, parse_integer, split_lines
 
 __all__ = ["PARTITION_METADATA", "is_torn", "read_partition_metadata", "write_partition_metadata"]
 

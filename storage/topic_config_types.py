@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from barnabas.storage.java_text import BLANK, parse_floating, parse_integer, trim
+from barnabas.protocol.java_text import BLANK, parse_floating, parse_integer, trim
 
 __all__ = [
     "ANY",

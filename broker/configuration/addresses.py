@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from barnabas.storage.java_text import parse_integer
+from barnabas.protocol.java_text import parse_integer
 
 __all__ = ["Address", "Voter", "is_host", "parse_bootstrap_server", "parse_voter"]
 

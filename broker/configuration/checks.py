@@ -9,7 +9,7 @@ from barnabas.broker.configuration.key import as_text
 from barnabas.broker.configuration.listeners import parse_map
 from barnabas.broker.configuration.values import Check, Values, wrong
 from barnabas.protocol.errors import KafkaError
-from barnabas.storage.java_text import parse_integer, trim
+from barnabas.protocol.java_text import parse_integer, trim
 from barnabas.storage.topic_config import TOPIC_CONFIGS, TopicConfig
 
 __all__ = ["CHECKS", "WARNINGS", "connection_overrides", "parse_super_users", "topic_defaults"]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from barnabas.broker.configuration.node_config import NodeConfig
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.storage.java_text import parse_integer
+from barnabas.protocol.java_text import parse_integer
 from barnabas.storage.topic_config_types import ANY, BOOLEAN, INT, STRING, Rule, Type, at_least, one_of
 
 __all__ = ["GROUP_CONFIGS", "GroupKey", "check_group", "group_values"]

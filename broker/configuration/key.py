@@ -8,7 +8,7 @@ from enum import IntEnum, StrEnum
 from typing import Any, Final
 
 from barnabas.broker.configuration.topic_documentation import TOPIC_DOCUMENTATION
-from barnabas.storage.java_text import parse_integer, trim
+from barnabas.protocol.java_text import parse_integer, trim
 from barnabas.storage.topic_config import TOPIC_CONFIGS
 from barnabas.storage.topic_config_types import Rule, Type
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from barnabas.broker.configuration.addresses import LARGEST_PORT, Voter
-from barnabas.storage.java_text import BLANK, parse_integer, trim
+from barnabas.protocol.java_text import BLANK, parse_integer, trim
 
 __all__ = [
     "ANYWHERE",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from barnabas.broker.configuration.values import ConfigurationError
-from barnabas.storage.java_properties import parse_properties
+from barnabas.protocol.java_properties import parse_properties
 
 __all__ = ["parse_setting", "read_properties"]
 

@@ -19,7 +19,7 @@ from barnabas.broker.configuration.listeners import (
     protocols_by_listener,
 )
 from barnabas.broker.configuration.values import HIDDEN, Values, wrong
-from barnabas.storage.java_text import trim
+from barnabas.protocol.java_text import trim
 
 __all__ = ["Addresses", "check_addresses", "read_addresses"]
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.protocol.directory_ids import LOST, MIGRATING, UNASSIGNED, is_reserved
+from barnabas.protocol.java_properties import format_properties, parse_properties
 from barnabas.protocol.schema import Uuid
 from barnabas.storage.checkpoints import MalformedFile
-from barnabas.storage.java_properties import format_properties, parse_properties
 from barnabas.storage.memory_disk import MemoryDisk
 from barnabas.storage.meta_properties import (
     META_PROPERTIES,

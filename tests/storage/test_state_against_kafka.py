@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.protocol.directory_ids import LOST
+from barnabas.protocol.java_properties import format_properties, parse_properties
 from barnabas.protocol.schema import Uuid
 from barnabas.storage.checkpoints import (
     CLEAN_SHUTDOWN,
@@ -18,7 +19,6 @@ from barnabas.storage.checkpoints import (
     write_clean_shutdown,
     write_offsets,
 )
-from barnabas.storage.java_properties import format_properties, parse_properties
 from barnabas.storage.leader_epochs import LEADER_EPOCH_CHECKPOINT, LeaderEpochs
 from barnabas.storage.memory_disk import MemoryDisk
 from barnabas.storage.meta_properties import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from barnabas.storage.java_text import split_lines
+from barnabas.protocol.java_text import split_lines
 
 __all__ = ["format_properties", "parse_properties"]
 

@@ -1,0 +1,68 @@
+"""The options with which every command finds its cluster, and the connection to it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from barnabas.client.address import parse_bootstrap
+from barnabas.client.cluster import Cluster
+from barnabas.client.properties import ClientProperties, read_client_properties
+
+__all__ = ["DEFAULT_BOOTSTRAP", "add_connection_arguments", "bootstrap_of", "connect", "properties_of", "seconds"]
+
+DEFAULT_BOOTSTRAP = "localhost:9092"
+BOOTSTRAP_VARIABLE = "BARNABAS_BOOTSTRAP_SERVER"
+_DEFAULT_TIMEOUT_S = 30.0
+_LONGEST_TIMEOUT_S = 7 * 24 * 3600.0
+
+
+def seconds(text: str) -> float:
+    """A positive number of seconds, for argparse."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= _LONGEST_TIMEOUT_S:
+        raise argparse.ArgumentTypeError(f"{text} is no number of seconds above 0")
+    return value
+
+
+def add_connection_arguments(parser: argparse.ArgumentParser, *old_names: str) -> None:
+    """`old_names`: other flags of the Kafka tool for the same, such as --broker-list."""
+    group = parser.add_argument_group("connection")
+    group.add_argument(
+        "--bootstrap-server",
+        *old_names,
+        dest="bootstrap_server",
+        metavar="HOST:PORT",
+        help=f"one or more brokers of the cluster ({DEFAULT_BOOTSTRAP}, or ${BOOTSTRAP_VARIABLE})",
+    )
+    group.add_argument(
+        "--command-config",
+        metavar="FILE",
+        type=Path,
+        help="properties of Kafka's clients: security.protocol and others",
+    )
+    group.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=seconds,
+        default=_DEFAULT_TIMEOUT_S,
+        help=f"for each question to the cluster ({_DEFAULT_TIMEOUT_S:g})",
+    )
+
+
+def bootstrap_of(arguments: argparse.Namespace) -> str:
+    return arguments.bootstrap_server or os.environ.get(BOOTSTRAP_VARIABLE) or DEFAULT_BOOTSTRAP
+
+
+def properties_of(arguments: argparse.Namespace) -> ClientProperties:
+    file = arguments.command_config
+    return ClientProperties(read_client_properties(file) if file is not None else {})
+
+
+def connect(arguments: argparse.Namespace) -> Cluster:
+    """Nothing is sent before the first question. To be closed: `with connect(arguments) as cluster`."""
+    return Cluster(parse_bootstrap(bootstrap_of(arguments)), properties_of(arguments), arguments.timeout)

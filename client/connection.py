@@ -1,0 +1,173 @@
+"""One connection to one broker: a request, its answer, and the next. It blocks, and never beyond its deadline.
+
+What the broker offers is asked first; each request is then sent in the newest version that both sides speak.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Self, TypeVar
+
+from barnabas.client.address import Address
+from barnabas.client.deadline import Deadline
+from barnabas.client.dialing import dial
+from barnabas.client.errors import ClientError, NoAnswer, NotKafka, NotOffered
+from barnabas.client.properties import ClientProperties
+from barnabas.client.sasl import authenticate
+from barnabas.protocol.apis import APIS, Api
+from barnabas.protocol.errors import ErrorCode, MalformedFrame
+from barnabas.protocol.frames import Frame, FrameReader, decode_response, encode_request
+from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from barnabas.protocol.schema import Message
+
+__all__ = ["CLIENT_ID", "Answer", "Connection"]
+
+CLIENT_ID = "barnabas"
+LARGEST_ANSWER_BYTES = 256 << 20
+_READ_BYTES = 1 << 16
+_API_VERSIONS = APIS[18]
+_BY_NAME = {api.name: api for api in APIS.values()}
+_TLS_RECORDS = (b"\x15\x03", b"\x16\x03")
+_UNSUPPORTED = int(ErrorCode.UNSUPPORTED_VERSION).to_bytes(2, "big")
+_ERROR_CODE = slice(8, 10)
+"""Where an answer to ApiVersions has it, behind the size and the correlation id."""
+_AT_LEAST_S = 0.001
+
+Answer = TypeVar("Answer", bound=Message)
+
+
+class Connection:
+    def __init__(self, address: Address, properties: ClientProperties, deadline: Deadline) -> None:
+        """Connected, introduced and authenticated; ClientError with the reason otherwise."""
+        self.address = address
+        self._client_id = properties.client_id or CLIENT_ID
+        self._correlation_ids = count(1)
+        self._reader = FrameReader(LARGEST_ANSWER_BYTES)
+        self._begun = False
+        self.answered = 0
+        """How many questions the caller got an answer to."""
+        self._socket = dial(address, properties, deadline)
+        try:
+            self.offered = self._ask_what_is_offered(deadline)
+            if properties.uses_sasl:
+                self._authenticate(properties, deadline)
+        except BaseException:
+            self.close()
+            raise
+
+    def ask(self, request: Message, answer: type[Answer], deadline: Deadline, *, at_most: int | None = None) -> Answer:
+        """In the newest version that both speak, `at_most` that one. The connection is of no use after an error."""
+        api = _BY_NAME[type(request).__name__.removesuffix("Request")]
+        version = self.version_of(api)
+        message = self._exchange(api, version if at_most is None else min(version, at_most), request, answer, deadline)
+        self.answered += 1
+        return message
+
+    def version_of(self, api: Api) -> int:
+        first, last = self.offered.get(api.key, (0, -1))
+        version = min(last, api.last_stable)
+        if version < max(first, api.first):
+            versions = f"only in versions {first} to {last}" if last >= 0 else "not"
+            raise NotOffered(f"{self.address} offers {api.name} {versions}: it is another kind of broker, or too old.")
+        return version
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # The first words
+
+    def _ask_what_is_offered(self, deadline: Deadline) -> dict[int, tuple[int, int]]:
+        """The versions of each API. A broker that does not know our version of this question answers in version 0."""
+        request = ApiVersionsRequest(client_software_name="barnabas", client_software_version="1")
+        newest = _API_VERSIONS.last_stable
+        answer = self._exchange(_API_VERSIONS, newest, request, ApiVersionsResponse, deadline)
+        if answer.error_code == ErrorCode.UNSUPPORTED_VERSION:
+            spoken = [each.max_version for each in answer.api_keys if each.api_key == _API_VERSIONS.key]
+            newest = min(newest, *spoken) if spoken else 0
+            answer = self._exchange(_API_VERSIONS, newest, request, ApiVersionsResponse, deadline)
+        if answer.error_code:
+            raise NotKafka(f"{self.address} answers ApiVersions with {ErrorCode(answer.error_code).name}.")
+        return {each.api_key: (each.min_version, each.max_version) for each in answer.api_keys}
+
+    def _authenticate(self, properties: ClientProperties, deadline: Deadline) -> None:
+        mechanism = properties.sasl_mechanism
+        offer = self.ask(SaslHandshakeRequest(mechanism=mechanism), SaslHandshakeResponse, deadline)
+        if offer.error_code:
+            raise NotKafka(
+                f"{self.address} does not take sasl.mechanism={mechanism}: "
+                f"it offers {', '.join(offer.mechanisms) or 'none'}."
+            )
+
+        def exchange(data: bytes) -> bytes:
+            answer = self.ask(SaslAuthenticateRequest(auth_bytes=data), SaslAuthenticateResponse, deadline)
+            if answer.error_code:
+                why = answer.error_message or ErrorCode(answer.error_code).name
+                raise NotKafka(f"{self.address} refuses this user: {why.rstrip('.')}. Check sasl.jaas.config.")
+            return bytes(answer.auth_bytes)
+
+        if not authenticate(properties, self.address.host, exchange):
+            raise NotKafka(f"{self.address} could not prove that it knows this user: do not trust it with a password.")
+
+    # Bytes
+
+    def _exchange(self, api: Api, version: int, request: Message, answer: type[Answer], deadline: Deadline) -> Answer:
+        correlation_id = next(self._correlation_ids)
+        try:
+            self._socket.settimeout(max(deadline.rest_s, _AT_LEAST_S))
+            chunks = encode_request(api, version, correlation_id, self._client_id, request)
+            self._socket.sendall(b"".join(chunks))  # type: ignore[arg-type]
+            echoed, message = self._read_answer(api, version, deadline)
+        except TimeoutError:
+            raise NoAnswer(
+                f"{self.address} does not answer {api.name} in {deadline.timeout_s:g} s: "
+                "is it busy, or is this another port than Kafka's?"
+            ) from None
+        except OSError as error:
+            raise NoAnswer(f"{self.address} broke the connection at {api.name} ({error.strerror or error}).") from None
+        except MalformedFrame as error:
+            raise NotKafka(f"{self.address} does not speak Kafka's protocol ({error}): check the port.") from None
+        if echoed != correlation_id:
+            raise NotKafka(f"{self.address} answers something else than what was asked ({api.name}): check the port.")
+        assert isinstance(message, answer)
+        return message
+
+    def _read_answer(self, api: Api, version: int, deadline: Deadline) -> tuple[int, Message]:
+        frame: Frame | None
+        while (frame := self._reader.next_frame()) is None:
+            self._socket.settimeout(max(deadline.rest_s, _AT_LEAST_S))
+            data = self._socket.recv(_READ_BYTES)
+            if not data:
+                raise self._ended(api)
+            if not self._begun:
+                self._look_at_first(data)
+            self._reader.receive(data)
+        # ApiVersions of a version that the broker does not know is answered in version 0.
+        if api is _API_VERSIONS and frame[_ERROR_CODE] == _UNSUPPORTED:
+            version = 0
+        return decode_response(api, version, frame)
+
+    def _look_at_first(self, data: bytes) -> None:
+        self._begun = True
+        if data.startswith(_TLS_RECORDS):
+            raise NotKafka(f"{self.address} speaks TLS: set security.protocol=SSL in --command-config.")
+        if data.startswith(b"HTTP/"):
+            raise NotKafka(f"{self.address} is a web server and no Kafka broker: check the port.")
+
+    def _ended(self, api: Api) -> ClientError:
+        if not self._begun:
+            return NotKafka(
+                f"{self.address} closed the connection without an answer: check the port, "
+                "and security.protocol if it is right."
+            )
+        return NoAnswer(
+            f"{self.address} closed the connection when it was asked {api.name}: "
+            "it may want SASL (security.protocol and sasl.* in --command-config), or has just stopped."
+        )
