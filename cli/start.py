@@ -6,7 +6,6 @@ Without anything it is one node that is all: data in ./barnabas-data, clients at
 from __future__ import annotations
 
 import argparse
-import errno
 import gc
 import os
 import re
@@ -23,22 +22,14 @@ from barnabas.broker.configuration.node_config import NodeConfig
 from barnabas.broker.configuration.properties_file import parse_setting, read_properties
 from barnabas.broker.configuration.values import ConfigurationError
 from barnabas.broker.event_log import Event, EventLog, Level
-from barnabas.broker.listener import CannotListen
-from barnabas.broker.node import Node, NodeFailed
-from barnabas.broker.startable import CannotStart
+from barnabas.broker.node import Node
+from barnabas.broker.start_problems import sentences
 from barnabas.cli.banner import banner
 from barnabas.cli.failures import FAILED, WRONG_USAGE
 from barnabas.cli.main import no_garbage_collection
 from barnabas.cli.version import VERSION
-from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.storage.checkpoints import MalformedFile
-from barnabas.storage.directory_errors import UnknownDirectory, UnusableDirectories
-from barnabas.storage.disk import DiskLocked
 
-__all__ = ["add_arguments", "allow_all_files", "run", "sentences", "settings_from"]
-
-_OF_THE_MACHINE = (errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EMFILE)
-"""Errors that are no mistake of this program's."""
+__all__ = ["add_arguments", "allow_all_files", "run", "settings_from"]
 
 _ECHO_S = 0.5
 """The same signal so soon after the first is no second wish: make passes on what its whole process group has got."""
@@ -160,22 +151,3 @@ def _fail(problems: Sequence[str], code: int = FAILED) -> int:
     for problem in problems:
         print(f"barnabas: {problem}", file=sys.stderr)  # noqa: T201 - what a command is for
     return code
-
-
-def sentences(error: BaseException) -> Iterator[str]:
-    """What a start may meet that is nobody's mistake here; nothing for anything else, which is."""
-    if isinstance(error, BaseExceptionGroup):
-        for each in error.exceptions:
-            yield from sentences(each)
-    elif isinstance(error, DiskLocked):
-        holder = error.holder or "another program, perhaps Apache Kafka"
-        yield f"{error.path.parent} is in use by {holder}: stop it first, or choose another directory with --data."
-    elif isinstance(error, UnusableDirectories | CannotStart):
-        yield from error.problems
-    elif isinstance(error, CannotListen | NodeFailed | MalformedFile | UnknownDirectory):
-        yield str(error)
-    elif isinstance(error, KafkaError) and error.code == ErrorCode.KAFKA_STORAGE_ERROR:
-        yield f"The metadata cannot be written any more: {error}; make room on that disk, or replace it."
-    elif isinstance(error, OSError) and error.errno in _OF_THE_MACHINE:
-        where = error.filename or "The disk of the metadata"
-        yield f"{where}: {error.strerror}: see to that disk, and to who may write to it."

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.broker.start_problems import sentences
 from barnabas.cli.main import main
-from barnabas.cli.start import sentences, settings_from
+from barnabas.cli.start import settings_from
 from barnabas.cli.version import KAFKA_VERSION, VERSION
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from tests.kafka.classpath import kafka_version

@@ -1,0 +1,49 @@
+"""A broker inside your tests: no container, no JVM, no file.
+
+    from barnabas.testing import Broker
+
+    with Broker() as broker:
+        producer = KafkaProducer(bootstrap_servers=broker.bootstrap_servers)
+        ...
+        broker.wait_for("orders", count=3)
+
+Names are loaded when they are first asked for: pytest imports this package in every run.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from barnabas.testing.broker import Broker as Broker
+    from barnabas.testing.clock import Clock as Clock
+    from barnabas.testing.groups import Group as Group
+    from barnabas.testing.loop_thread import BrokerFailed as BrokerFailed
+    from barnabas.testing.reading import UnknownTopic as UnknownTopic
+    from barnabas.testing.record import Record as Record
+    from barnabas.testing.waiting import NotInTime as NotInTime
+
+_MODULES = {
+    "Broker": "broker",
+    "BrokerFailed": "loop_thread",
+    "Clock": "clock",
+    "Group": "groups",
+    "NotInTime": "waiting",
+    "Record": "record",
+    "UnknownTopic": "reading",
+}
+
+__all__ = ["Broker", "BrokerFailed", "Clock", "Group", "NotInTime", "Record", "UnknownTopic"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: object = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

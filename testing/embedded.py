@@ -1,0 +1,141 @@
+"""A broker's thread, port and data, whoever asks it: what `Broker` and `AsyncBroker` have in common."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, TypeVar
+
+from barnabas.testing.clock import Clock
+from barnabas.testing.host import HOST, Host, Place, when_idle
+from barnabas.testing.loop_thread import BrokerFailed, LoopThread, Promise
+from barnabas.testing.topics import setting
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+    from barnabas.storage.disk import Disk
+
+__all__ = ["Embedded"]
+
+T = TypeVar("T")
+
+IN_MEMORY = "/in-memory"
+"""What a broker without a directory says its log.dirs is."""
+_ARGUMENTS = {"listeners": "port", "log.dirs": "data_dir", "log.dir": "data_dir", "num.partitions": "partitions"}
+
+
+class Embedded:
+    def __init__(
+        self,
+        data_dir: str | PathLike[str] | None,
+        partitions: int,
+        settings: Mapping[str, object],
+        clock: Clock,
+        port: int,
+    ) -> None:
+        for key, argument in _ARGUMENTS.items():
+            if key in settings:
+                raise ValueError(f"{key} is said in another way: Broker({argument}=...)")
+        self.clock = clock
+        self.keeps_data = data_dir is not None
+        self._port = port
+        self._settings = {
+            "log.dirs": IN_MEMORY if data_dir is None else fspath(data_dir),
+            "num.partitions": str(partitions),
+            "barnabas.durability": "memory" if data_dir is None else "kafka",
+            **{key: setting(value) for key, value in settings.items()},
+        }
+        self._host: Host | None = None
+        self._thread: LoopThread | None = None
+        self._place: Place | None = None
+        self._finalizer: weakref.finalize[..., Embedded] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self._thread is not None and self._thread.is_alive
+
+    @property
+    def port(self) -> int:
+        if self._place is None:
+            raise BrokerFailed("the broker has no port yet: use it inside its `with`, or call start() first")
+        return self._place.port
+
+    @property
+    def host(self) -> Host:
+        if self._host is None:
+            raise BrokerFailed("the broker is closed: use it inside its `with`, or call start() first")
+        return self._host
+
+    def open(self) -> None:
+        """Its thread and its port; nothing listens there yet."""
+        place = Place(self._port)
+        settings = {**self._settings, "listeners": f"PLAINTEXT://{HOST}:{place.port}"}
+        thread = LoopThread(f"broker at {HOST}:{place.port}")
+        try:
+            thread.start()
+        except BaseException:
+            place.close()
+            raise
+        settle = partial(_settle, thread)
+        self.clock.call_after_advance(settle)
+        self._place, self._thread = place, thread
+        self._host = Host(settings, self._new_disk(), self.clock, thread)
+        self._finalizer = weakref.finalize(self, _let_go, thread, place, self.clock, settle)
+
+    def _new_disk(self) -> Disk | None:
+        """None: as the configuration says."""
+        if self.keeps_data:
+            return None
+        from barnabas.storage.memory_disk import MemoryDisk
+
+        return MemoryDisk()
+
+    def close(self) -> None:
+        """The thread ends, whatever the broker does, and the port is free. Nothing is left of data in memory."""
+        thread, self._thread, self._host = self._thread, None, None
+        if thread is not None:
+            thread.tell_to_end()
+            assert self._finalizer is not None
+            self._finalizer()
+            thread.join()
+
+    # Asking
+
+    def begin(self, action: Callable[[Host], Awaitable[T]]) -> Promise[T]:
+        if self._thread is None:
+            raise BrokerFailed("the broker is closed: use it inside its `with`, or call start() first")
+        return self._thread.begin(partial(action, self.host))
+
+    def carry_out(self, action: Callable[[Host], Awaitable[T]]) -> T:
+        """A task in the loop; whoever waits for it can be interrupted."""
+        promise = self.begin(action)
+        try:
+            return promise.wait()
+        except BaseException:
+            self.give_up(promise)
+            raise
+
+    def give_up(self, promise: Promise[T]) -> None:
+        if self._thread is not None and not promise.is_done:
+            self._thread.give_up(promise)
+
+    def do(self, action: Callable[[Node], T]) -> T:
+        """In the loop, between two requests."""
+        if self._thread is None:
+            raise BrokerFailed("the broker is closed: use it inside its `with`, or call start() first")
+        host = self.host
+        return self._thread.do(lambda: action(host.node))
+
+
+def _settle(thread: LoopThread) -> None:
+    if thread.is_alive and not thread.is_current:
+        thread.carry_out(when_idle)
+
+
+def _let_go(thread: LoopThread, place: Place, clock: Clock, settle: Callable[[], object]) -> None:
+    """Also when nobody has the broker any more, in whatever thread that is noticed."""
+    clock.call_no_more(settle)
+    thread.tell_to_end()
+    place.close()

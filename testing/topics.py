@@ -1,0 +1,102 @@
+"""Topics made, deleted, listed and written to by a test, without a client."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from barnabas.broker.auto_creation import INTERNAL_TOPICS
+from barnabas.broker.producing import prepared
+from barnabas.protocol.batch_builder import build_batch
+from barnabas.protocol.batches import Batch
+from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
+from barnabas.protocol.record import Record as NewRecord
+from barnabas.testing.asking import ask
+from barnabas.testing.partitioner import partition_of_key
+from barnabas.testing.reading import UnknownTopic
+from barnabas.testing.record import Record
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+__all__ = ["Headers", "append", "as_bytes", "as_headers", "create", "delete", "listed", "setting"]
+
+TIMEOUT_MS = 10_000
+
+Headers = Mapping[str, bytes | str | None] | Iterable[tuple[str, bytes | str | None]]
+
+
+async def create(node: Node, name: str, partitions: int, config: Mapping[str, object]) -> None:
+    configs = [CreatableTopicConfig(name=key, value=setting(value)) for key, value in config.items()]
+    topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=-1, configs=configs)
+    answer = await ask(node, CreateTopicsRequest(topics=[topic]), CreateTopicsResponse)
+    for one in answer.topics:
+        _check(one.error_code, one.error_message, f"the topic {name} cannot be created")
+
+
+async def delete(node: Node, name: str) -> None:
+    if name not in node.image.topics.by_name:
+        raise UnknownTopic(f"there is no topic {name}")
+    request = DeleteTopicsRequest(topics=[DeleteTopicState(name=name)], timeout_ms=TIMEOUT_MS)
+    answer = await ask(node, request, DeleteTopicsResponse)
+    for one in answer.responses:
+        _check(one.error_code, one.error_message, f"the topic {name} cannot be deleted")
+
+
+def listed(node: Node) -> dict[str, int]:
+    found = {topic.name: len(topic.partitions) for topic in node.image.topics if topic.name not in INTERNAL_TOPICS}
+    return dict(sorted(found.items()))
+
+
+async def append(node: Node, topic: str, partition: int | None, record: NewRecord) -> Record:
+    """As a producer would with acks=all; a topic that is not there is made, where clients' requests would make it."""
+    known = node.image.topics.by_name.get(topic)
+    if known is None and node.config.auto_create_topics_enable:
+        await create(node, topic, -1, {})
+        known = node.image.topics.by_name.get(topic)
+    if known is None or (partition is not None and partition not in known.partitions):
+        raise UnknownTopic(f"there is no topic {topic}" if known is None else f"{topic} has no partition {partition}")
+    if partition is None:
+        partition = 0 if record.key is None else partition_of_key(record.key, len(known.partitions))
+    led = node.partition(topic, partition)
+    now_ms = node.clock.now_ms()
+    if record.timestamp < 0:
+        record.timestamp = now_ms
+    batch = prepared(Batch(bytearray(build_batch([record]))), led.log.config, now_ms)
+    appended = led.append((batch,), now_ms, all_in_sync=True)
+    await led.high_watermark.reaches(appended.last_offset + 1)
+    timestamp = record.timestamp if appended.append_time_ms < 0 else appended.append_time_ms
+    return Record(topic, partition, appended.first_offset, timestamp, record.key, record.value, tuple(record.headers))
+
+
+def as_bytes(value: object) -> bytes | None:
+    """Bytes as they are, text as UTF-8, None for a tombstone, and anything else as JSON."""
+    if value is None or isinstance(value, bytes):
+        return value
+    if isinstance(value, bytearray | memoryview):
+        return bytes(value)
+    return (value if isinstance(value, str) else json.dumps(value)).encode()
+
+
+def as_headers(headers: Headers) -> list[tuple[str, bytes | None]]:
+    pairs = headers.items() if isinstance(headers, Mapping) else headers
+    return [(name, as_bytes(value)) for name, value in pairs]
+
+
+def setting(value: object) -> str:
+    """As Kafka writes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _check(error_code: int, message: str | None, what: str) -> None:
+    if error_code:
+        code = ErrorCode(error_code)
+        raise KafkaError(code, f"{what}: {code.name}: {message or 'no more is known'}")
