@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-from barnabas.broker.event_log import Event
+from barnabas.broker.event_log import Event, Level
+from barnabas.broker.listener import Listener
 from barnabas.broker.node import Node
 from barnabas.storage.durability import Durability
 
-__all__ = ["banner"]
+__all__ = ["banner", "what_clients_need"]
 
 _DURABILITY = {
     Durability.KAFKA: "kafka: acknowledged once in the page cache, as Kafka; kill -9 loses nothing, a power cut may",
@@ -25,9 +27,11 @@ def banner(node: Node, version: str, *, as_json: bool) -> str:
     if as_json:
         return Event(
             f"Barnabas {version} is ready",
+            Level.INFO,
+            event="ready",
+            **what_clients_need(node),
             version=version,
             listeners=listeners,
-            cluster_id=node.cluster_id,
             node_id=node.node_id,
             directories=directories,
             durability=node.durability.value,
@@ -42,6 +46,21 @@ def banner(node: Node, version: str, *, as_json: bool) -> str:
         ("topics", f"{topics} with {partitions} partitions"),
     ]
     return f"Barnabas {version} is ready\n" + "\n".join(f"{name:<12}{value}" for name, value in rows)
+
+
+def what_clients_need(node: Node) -> dict[str, object]:
+    """What a program wants to know that has started the broker."""
+    return {"bootstrap_servers": _bootstrap(node.listeners[0]), "pid": os.getpid(), "cluster_id": node.cluster_id}
+
+
+def _bootstrap(listener: Listener) -> str:
+    """Who listens everywhere is found here; nobody can connect to everywhere."""
+    host, port = listener.address
+    if listener.endpoint.host in (None, "", "0.0.0.0"):  # noqa: S104 - it is compared, not bound
+        host = "127.0.0.1"
+    elif host == "::":
+        host = "::1"
+    return _address((host, port))
 
 
 def _address(address: tuple[str, int]) -> str:

@@ -13,7 +13,7 @@ import resource
 import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import trio
@@ -24,9 +24,11 @@ from barnabas.broker.configuration.values import ConfigurationError
 from barnabas.broker.event_log import Event, EventLog, Level
 from barnabas.broker.node import Node
 from barnabas.broker.start_problems import sentences
-from barnabas.cli.banner import banner
+from barnabas.cli.banner import banner, what_clients_need
+from barnabas.cli.ephemeral import ANY_PORT, DIRECTORY_KEYS, ephemeral_settings, parent_gone, without_places
 from barnabas.cli.failures import FAILED, WRONG_USAGE
 from barnabas.cli.main import no_garbage_collection
+from barnabas.cli.ready_file import CannotWrite, ReadyFile
 from barnabas.cli.version import VERSION
 
 __all__ = ["add_arguments", "allow_all_files", "run", "settings_from"]
@@ -46,6 +48,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", metavar="KEY=VALUE", action="append", default=[], help="a key of Kafka's, over the file; any number"
     )
+    parser.add_argument(
+        "--ephemeral",
+        action="store_true",
+        help="for tests: in memory, on a free port of 127.0.0.1; it ends with the process that started it",
+    )
+    parser.add_argument(
+        "--ready-file",
+        metavar="FILE",
+        type=Path,
+        help="written once the broker is ready, as JSON with bootstrap_servers, pid and cluster_id; removed at its end",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="the log, and what is said when it is ready, as lines of JSON"
+    )
 
 
 def allow_all_files() -> None:
@@ -58,37 +74,59 @@ def allow_all_files() -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    parent = os.getppid()
     if arguments.listen is not None and not _ADDRESS.fullmatch(arguments.listen):
         return _fail([f"--listen {arguments.listen} is no address: write --listen HOST:PORT."], WRONG_USAGE)
     try:
         settings = dict(map(parse_setting, arguments.set))
     except ConfigurationError as error:
         return _fail(error.problems, WRONG_USAGE)
-    try:
-        file = read_properties(arguments.config) if arguments.config is not None else {}
-        settings = {**settings_from(arguments.listen, arguments.data, {**file, **settings}), **settings}
-        config = NodeConfig.load(file, settings)
-    except ConfigurationError as error:
-        return _fail(error.problems)
-    log = EventLog(sys.stdout, as_json=config.barnabas_logging_format == "json")
-    for notice in config.notices:
-        log(Event(notice.text, Level.WARNING if notice.warning else Level.INFO))
-    allow_all_files()
-    try:
-        trio.run(_serve, config, log)
-    except BaseException as error:
-        problems = list(sentences(error))
-        if not problems:
-            raise
-        return _fail(problems)
-    finally:
-        _let_go_of_output()
+    if arguments.ephemeral and (arguments.data is not None or settings.keys() & DIRECTORY_KEYS):
+        return _fail(["--ephemeral keeps no data: leave away the directory, or --ephemeral."], WRONG_USAGE)
+    with ExitStack() as until_the_end:
+        try:
+            ready_file = until_the_end.enter_context(ReadyFile(arguments.ready_file)) if arguments.ready_file else None
+            config = until_the_end.enter_context(_configured(arguments, settings))
+        except (CannotWrite, ConfigurationError) as error:
+            return _fail(error.problems if isinstance(error, ConfigurationError) else [str(error)])
+        log = EventLog(sys.stdout, as_json=config.barnabas_logging_format == "json")
+        for notice in config.notices:
+            log(Event(notice.text, Level.WARNING if notice.warning else Level.INFO))
+        allow_all_files()
+        try:
+            trio.run(_serve, config, log, ready_file, parent if arguments.ephemeral else None)
+        except BaseException as error:
+            problems = list(sentences(error))
+            if not problems:
+                raise
+            return _fail(problems)
+        finally:
+            _let_go_of_output()
     return 0
 
 
-def settings_from(listen: str | None, data: str | None, given: Mapping[str, str]) -> dict[str, str]:
-    """What the two options mean, over what else is given."""
-    settings = {}
+@contextmanager
+def _configured(arguments: argparse.Namespace, settings: Mapping[str, str]) -> Iterator[NodeConfig]:
+    """ConfigurationError with all that is wrong."""
+    file = read_properties(arguments.config) if arguments.config is not None else {}
+    if not arguments.ephemeral:
+        given = {**file, **settings}
+        yield NodeConfig.load(
+            file, {**settings_from(arguments.listen, arguments.data, given, arguments.json), **settings}
+        )
+        return
+    file = without_places(file)
+    given = {**file, **settings}
+    with ephemeral_settings(given) as places:
+        options = settings_from(arguments.listen or ANY_PORT, None, given, arguments.json)
+        yield NodeConfig.load(file, {**options, **places, **settings})
+
+
+def settings_from(
+    listen: str | None, data: str | None, given: Mapping[str, str], as_json: bool = False
+) -> dict[str, str]:
+    """What these options mean, over what else is given."""
+    settings = {"barnabas.logging.format": "json"} if as_json else {}
     if data is not None:
         settings["log.dirs"] = data
     if listen is not None:
@@ -106,19 +144,29 @@ def _listeners(address: str, given: Mapping[str, str]) -> Iterator[str]:
     yield from (each for each in listeners if each not in own)
 
 
-async def _serve(config: NodeConfig, log: EventLog) -> None:
+async def _serve(config: NodeConfig, log: EventLog, ready_file: ReadyFile | None, parent: int | None) -> None:
     node = Node(config, report=log)
     async with trio.open_nursery() as nursery:
         # Before the start: who is stopped while it starts, stops.
         await nursery.start(_heed_signals, node, log)
+        if parent is not None:
+            nursery.start_soon(_end_with, parent, node, log)
         async with trio.open_nursery() as running:
             with no_garbage_collection():
                 await running.start(node.run)
                 gc.freeze()
             if not node.is_stopping:
+                if ready_file is not None:
+                    ready_file.write(what_clients_need(node))
                 log(banner(node, VERSION, as_json=config.barnabas_logging_format == "json"))
         log("the broker has stopped")
         nursery.cancel_scope.cancel()
+
+
+async def _end_with(parent: int, node: Node, log: EventLog) -> None:
+    await parent_gone(parent)
+    log(f"process {parent}, which started this broker, has ended: the broker stops")
+    node.stop()
 
 
 async def _heed_signals(

@@ -25,7 +25,7 @@ class StartedBroker:
     def __init__(self, directory: Path, *arguments: str, listen: str | None = "127.0.0.1:0") -> None:
         self.directory = directory
         directory.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "barnabas.cli", "start", "--set", "barnabas.logging.format=json"]
+        command = [sys.executable, "-m", "barnabas.cli", "start", "--json"]
         command += ["--listen", listen] if listen else []
         self.process = subprocess.Popen(
             [*command, *arguments], cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -39,7 +39,7 @@ class StartedBroker:
         assert self.process.stdout is not None
         for line in self.process.stdout:
             self.lines.append(json.loads(line))
-            if "cluster_id" in self.lines[-1]:
+            if self.lines[-1].get("event") == "ready":
                 self._ready.set()
         self._ready.set()
 
@@ -50,7 +50,7 @@ class StartedBroker:
 
     @property
     def banner(self) -> dict[str, Any]:
-        return next(line for line in self.lines if "cluster_id" in line)
+        return next(line for line in self.lines if line.get("event") == "ready")
 
     @property
     def messages(self) -> Sequence[str]:

@@ -65,6 +65,10 @@ def test_version_and_help_import_no_broker(capsys: pytest.CaptureFixture[str], m
         (["start", "--listen", "nowhere"], 2, ["--listen nowhere", "HOST:PORT"]),
         (["start", "--listen", "a:b"], 2, ["--listen a:b", "HOST:PORT"]),
         (["start", "--set", "num.partitions"], 2, ["num.partitions", "KEY=VALUE"]),
+        (["start", "--ephemeral", "--data", "d"], 2, ["--ephemeral", "leave away"]),
+        (["start", "--ephemeral", "--set", "log.dirs=d"], 2, ["--ephemeral", "leave away"]),
+        (["start", "--ready-file", "/nowhere/ready"], 1, ["--ready-file /nowhere/ready", "No such file or directory"]),
+        (["start", "--ready-file", "/proc"], 1, ["--ready-file /proc", "no file"]),
         (["start", "--config", "/nowhere/server.properties"], 1, ["/nowhere/server.properties", "--config"]),
         (["start", "--set", "num.partitions=none"], 1, ["num.partitions=none", "integer", "1"]),
         (["start", "--set", "num.partitions=0"], 1, ["num.partitions=0", "at least 1"]),
@@ -114,3 +118,4 @@ def test_what_listens_moves_and_the_controller_stays() -> None:
     assert settings_from("h:1", "/d", file) == {"listeners": "EXTERNAL://h:1,CONTROLLER://:9093", "log.dirs": "/d"}
     assert settings_from("[::1]:1", None, {}) == {"listeners": "PLAINTEXT://[::1]:1"}
     assert settings_from(None, None, file) == {}
+    assert settings_from(None, None, file, as_json=True) == {"barnabas.logging.format": "json"}
