@@ -57,6 +57,7 @@ fuzz: $(VENV)/installed
 
 kafka:
 	tests/kafka/fetch kafka
+	$(PYTHON) -m tests.kafka.class_archive
 
 spark: $(VENV)/installed
 	$(BIN)/pip install --quiet --editable '.[spark]'

@@ -43,7 +43,7 @@ def compiled(classpath: str) -> Path:
 class JavaProcess:
     def __init__(self) -> None:
         classpath = find_classpath()
-        whole = os.pathsep.join([str(compiled(classpath)), classpath])
+        whole = os.pathsep.join([classpath, str(compiled(classpath))])
         self._process = subprocess.Popen(
             [*java_command(whole, heap_mib=192), "JavaClient"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import random
 import signal
 import socket
@@ -57,6 +58,7 @@ class KafkaBroker:
     already (by Kafka or by us) is used as it is, so a test can stop one program and start the other on the
     same files. `start` may be called again after `stop` (the ports stay the same); after `kill` that start
     takes about ten seconds, because the controller lets a broker in again only when its session has ended.
+    Whoever gives java_options (and be it none) gets a JVM that reads all classes from the jars, as everybody's does.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class KafkaBroker:
         controllers: str | None = None,
         cluster_id: str | None = None,
         heap_mib: int = 320,
+        java_options: Sequence[str] | None = None,
     ) -> None:
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         if directory is None:
@@ -84,6 +87,7 @@ class KafkaBroker:
         for feature, level in (features or {}).items():
             self._format_arguments += ["--feature", f"{feature}={level}"]
         self._heap_mib = heap_mib
+        self._java_options = java_options
         self._process: subprocess.Popen[bytes] | None = None
         self.node_id = node_id
         self._controllers = controllers
@@ -134,7 +138,7 @@ class KafkaBroker:
                 self._format()
             with self.log_file.open("ab") as log:
                 self._process = subprocess.Popen(
-                    [*self._java(), "kafka.Kafka", str(self._properties_file)],
+                    [*self._java(), *(self._java_options or ()), "kafka.Kafka", str(self._properties_file)],
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=subprocess.STDOUT,
@@ -166,7 +170,7 @@ class KafkaBroker:
         return self._directory / "server.properties"
 
     def _java(self) -> list[str]:
-        return java_command(self._classpath, heap_mib=self._heap_mib)
+        return java_command(self._classpath, heap_mib=self._heap_mib, archived=self._java_options is None)
 
     def _write_properties(self) -> None:
         controller = f",CONTROLLER://{HOST}:{self.controller_port}" if self._controllers is None else ""
@@ -234,14 +238,18 @@ def free_ports(count: int) -> list[int]:
     """Ports that were free a moment ago; all are held until the last is known, so they differ.
 
     They lie below those that the system gives to who connects: one of those may be a client's before Kafka, which takes
-    seconds to start, has it.
+    seconds to start, has it. Each worker of pytest-xdist has its own of them, for a free one may be that of a broker
+    which another worker has killed and is about to start again.
     """
     sockets: list[socket.socket] = []
     lowest_given = int(_GIVEN_PORTS.read_text().split()[0])
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     try:
         while len(sockets) < count:
+            port = random.randrange(LOWEST_PORT + worker, lowest_given, workers)
             with suppress(OSError):
-                sockets.append(socket.create_server((HOST, random.randrange(LOWEST_PORT, lowest_given))))
+                sockets.append(socket.create_server((HOST, port)))
         return [int(each.getsockname()[1]) for each in sockets]
     finally:
         for each in sockets:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 CACHE = HERE.parents[1] / ".cache"
+CLASS_ARCHIVE = "classes.jsa"
 
 
 class KafkaMissingError(Exception):
@@ -28,10 +29,10 @@ def find_classpath() -> str:
     directory = CACHE / f"kafka-{kafka_version()}"
     if not (directory / "pom.sha256").is_file():
         raise KafkaMissingError(f"Apache Kafka {kafka_version()} is not in .cache/: run `make kafka`")
-    return os.pathsep.join(str(jar) for jar in sorted(directory.glob("*.jar")))
+    return os.pathsep.join(str(jar) for jar in sorted(directory.resolve().glob("*.jar")))
 
 
-def java_command(classpath: str, *, heap_mib: int) -> list[str]:
+def java_command(classpath: str, *, heap_mib: int, archived: bool = True) -> list[str]:
     """A JVM that starts fast, stays small and leaves no files in /tmp; what to run follows."""
     return [
         "java",
@@ -39,8 +40,16 @@ def java_command(classpath: str, *, heap_mib: int) -> list[str]:
         "-XX:+UseSerialGC",
         "-XX:TieredStopAtLevel=1",
         "-XX:-UsePerfData",
+        *(_classes_read_before(classpath) if archived else ()),
         "-Djava.awt.headless=true",
         f"-Dlog4j2.configurationFile={HERE / 'log4j2.properties'}",
         "-cp",
         classpath,
     ]
+
+
+def _classes_read_before(classpath: str) -> list[str]:
+    """The archive that class_archive.py makes, where it has been. A JVM that it does not suit takes the jars and would
+    only warn, on stdout."""
+    archive = Path(classpath.partition(os.pathsep)[0]).with_name(CLASS_ARCHIVE)
+    return [f"-XX:SharedArchiveFile={archive}", "-Xlog:disable", "-Xlog:all=error:stderr"] if archive.is_file() else []
