@@ -6,9 +6,8 @@ import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from tests.clients.broker_process import BrokerProcess
 from tests.clients.waiting import PATIENCE_S
 from tests.kafka.classpath import java_command
 from tests.kafka.java_oracle import JavaOracle
@@ -25,10 +24,15 @@ TOOLS = {
 }
 
 
+class Broker(Protocol):
+    @property
+    def bootstrap(self) -> str: ...
+
+
 class Tools:
     """Those that end by themselves, in one JVM for all of them."""
 
-    def __init__(self, oracles: Oracles, broker: BrokerProcess) -> None:
+    def __init__(self, oracles: Oracles, broker: Broker) -> None:
         self._java = oracles(RUNNER)
         self._broker = broker
 
