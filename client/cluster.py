@@ -11,7 +11,7 @@ from barnabas.client.connection import Answer, Connection
 from barnabas.client.deadline import Deadline
 from barnabas.client.errors import CannotReach, ClientError, NoAnswer, NotOffered
 from barnabas.client.properties import ClientProperties
-from barnabas.protocol.apis import Api
+from barnabas.protocol.apis import APIS, Api
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from barnabas.protocol.messages.metadata import (
@@ -32,6 +32,7 @@ GROUP, TRANSACTION = 0, 1
 _CONNECT_S = 10.0
 """For one connection, of whatever the whole may take."""
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 1.0
+FIND_COORDINATOR = APIS[10]
 _LAST_VERSION_WITH_ONE_KEY = 3
 
 
@@ -183,6 +184,17 @@ class Cluster:
         if (kind, key) not in self._coordinators:
             self._coordinators[kind, key] = self.retry(lambda: self._find_coordinator(key, kind))
         return self._coordinators[kind, key]
+
+    def find_coordinators(self, keys: Iterable[str], kind: int = GROUP) -> None:
+        """Of many with one question, where the broker takes that. Those that cannot be found now are left."""
+        unknown = [key for key in keys if (kind, key) not in self._coordinators]
+        if len(unknown) < 2 or self.version_of(FIND_COORDINATOR) <= _LAST_VERSION_WITH_ONE_KEY:
+            return
+        request = FindCoordinatorRequest(key_type=kind, coordinator_keys=unknown)
+        for found in self.ask(request, FindCoordinatorResponse).coordinators:
+            if not found.error_code:
+                self._nodes[found.node_id] = Node(found.node_id, Address(found.host, found.port), None)
+                self._coordinators[kind, found.key] = found.node_id
 
     def _find_coordinator(self, key: str, kind: int) -> int:
         request = FindCoordinatorRequest(key=key, key_type=kind)
