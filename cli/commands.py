@@ -21,11 +21,18 @@ class Group(NamedTuple):
 
 
 COMMANDS: dict[str, Command | Group] = {
+    "offsets": Command("barnabas.cli.offsets", "where partitions begin and end, and which offset a moment has"),
+    "records": Group(
+        "delete and replay records",
+        {"delete": Command("barnabas.cli.delete_records", "delete the oldest records of partitions")},
+    ),
     "start": Command("barnabas.cli.start", "start a broker, ready in a moment, on ./barnabas-data"),
     "topics": Command("barnabas.cli.topics", "list, create, describe, alter and delete topics"),
 }
 
 KAFKA_TOOLS: dict[str, tuple[str, ...]] = {
+    "kafka-delete-records": ("records", "delete"),
+    "kafka-get-offsets": ("offsets",),
     "kafka-topics": ("topics",),
 }
 """The name of Kafka's own tool to ours: a line that was copied from a tutorial works behind `barnabas`."""

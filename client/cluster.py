@@ -155,6 +155,10 @@ class Cluster:
             self.metadata(topics=[])
         return sorted(self._nodes.values())
 
+    def node(self, node_id: int) -> Node:
+        """One that the cluster has told of."""
+        return self._nodes[node_id]
+
     def topics(self, names: Iterable[str] | None = None) -> dict[str, MetadataResponseTopic]:
         """With their partitions; KafkaError for a topic that was named and is not there."""
         topics = self.metadata(names).topics
