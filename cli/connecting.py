@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from barnabas.client.address import parse_bootstrap
 from barnabas.client.cluster import Cluster
 from barnabas.client.properties import ClientProperties, read_client_properties
 
-__all__ = ["DEFAULT_BOOTSTRAP", "add_connection_arguments", "bootstrap_of", "connect", "properties_of", "seconds"]
+__all__ = [
+    "DEFAULT_BOOTSTRAP",
+    "add_connection_arguments",
+    "bootstrap_of",
+    "connect",
+    "properties_of",
+    "seconds",
+    "seconds_or_kafkas_ms",
+]
 
 DEFAULT_BOOTSTRAP = "localhost:9092"
 BOOTSTRAP_VARIABLE = "BARNABAS_BOOTSTRAP_SERVER"
@@ -29,7 +38,16 @@ def seconds(text: str) -> float:
     return value
 
 
-def add_connection_arguments(parser: argparse.ArgumentParser, *old_names: str) -> None:
+def seconds_or_kafkas_ms(text: str) -> float:
+    """For a tool of Kafka whose --timeout is in milliseconds. Nobody waits for a second's thousandth part, nor for
+    sixteen minutes: from 1000 on these are milliseconds."""
+    value = seconds(text)
+    return value / 1000 if value >= 1000 else value
+
+
+def add_connection_arguments(
+    parser: argparse.ArgumentParser, *old_names: str, timeout_type: Callable[[str], float] = seconds
+) -> None:
     """`old_names`: other flags of the Kafka tool for the same, such as --broker-list."""
     group = parser.add_argument_group("connection")
     group.add_argument(
@@ -48,7 +66,7 @@ def add_connection_arguments(parser: argparse.ArgumentParser, *old_names: str) -
     group.add_argument(
         "--timeout",
         metavar="SECONDS",
-        type=seconds,
+        type=timeout_type,
         default=_DEFAULT_TIMEOUT_S,
         help=f"for each question to the cluster ({_DEFAULT_TIMEOUT_S:g})",
     )
