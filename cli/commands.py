@@ -28,11 +28,13 @@ COMMANDS: dict[str, Command | Group] = {
     ),
     "start": Command("barnabas.cli.start", "start a broker, ready in a moment, on ./barnabas-data"),
     "topics": Command("barnabas.cli.topics", "list, create, describe, alter and delete topics"),
+    "produce": Command("barnabas.cli.produce", "write records: lines, files, JSON with keys and headers"),
 }
 
 KAFKA_TOOLS: dict[str, tuple[str, ...]] = {
     "kafka-delete-records": ("records", "delete"),
     "kafka-get-offsets": ("offsets",),
+    "kafka-console-producer": ("produce",),
     "kafka-topics": ("topics",),
 }
 """The name of Kafka's own tool to ours: a line that was copied from a tutorial works behind `barnabas`."""

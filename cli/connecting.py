@@ -46,9 +46,13 @@ def seconds_or_kafkas_ms(text: str) -> float:
 
 
 def add_connection_arguments(
-    parser: argparse.ArgumentParser, *old_names: str, timeout_type: Callable[[str], float] = seconds
+    parser: argparse.ArgumentParser,
+    *old_names: str,
+    timeout: bool = True,
+    timeout_type: Callable[[str], float] = seconds,
 ) -> None:
-    """`old_names`: other flags of the Kafka tool for the same, such as --broker-list."""
+    """`old_names`: other flags of the Kafka tool for the same, such as --broker-list. Without `timeout` where --timeout
+    is another thing in the Kafka tool; the questions then take as long as they may by default."""
     group = parser.add_argument_group("connection")
     group.add_argument(
         "--bootstrap-server",
@@ -63,6 +67,9 @@ def add_connection_arguments(
         type=Path,
         help="properties of Kafka's clients: security.protocol and others",
     )
+    if not timeout:
+        parser.set_defaults(timeout=_DEFAULT_TIMEOUT_S)
+        return
     group.add_argument(
         "--timeout",
         metavar="SECONDS",

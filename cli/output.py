@@ -94,6 +94,11 @@ class Output:
         """For the person alone: it is no part of the result."""
         print(text, file=sys.stderr)  # noqa: T201
 
+    def remark(self, text: str) -> None:
+        """As a note, and only if a person looks on: a script that went well is silent."""
+        if sys.stderr.isatty():
+            self.note(text)
+
     def good(self, text: str) -> str:
         return self._coloured(_GOOD, text)
 
