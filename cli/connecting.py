@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from barnabas.cli.failures import WrongUsage
 from barnabas.client.address import parse_bootstrap
 from barnabas.client.cluster import Cluster
 from barnabas.client.properties import ClientProperties, read_client_properties
@@ -48,11 +49,14 @@ def seconds_or_kafkas_ms(text: str) -> float:
 def add_connection_arguments(
     parser: argparse.ArgumentParser,
     *old_names: str,
-    timeout: bool = True,
+    controllers: Sequence[str] = (),
+    old_files: Sequence[str] = (),
+    timeout_flag: str = "--timeout",
     timeout_type: Callable[[str], float] = seconds,
 ) -> None:
-    """`old_names`: other flags of the Kafka tool for the same, such as --broker-list. Without `timeout` where --timeout
-    is another thing in the Kafka tool; the questions then take as long as they may by default."""
+    """`old_names`: other flags of the Kafka tool for the same, such as --broker-list. `controllers`: the flags with
+    which it takes the addresses of KRaft controllers instead. `old_files`: other flags for --command-config.
+    `timeout_flag`: where its own --timeout means something else."""
     group = parser.add_argument_group("connection")
     group.add_argument(
         "--bootstrap-server",
@@ -61,17 +65,24 @@ def add_connection_arguments(
         metavar="HOST:PORT",
         help=f"one or more brokers of the cluster ({DEFAULT_BOOTSTRAP}, or ${BOOTSTRAP_VARIABLE})",
     )
+    if controllers:
+        group.add_argument(
+            *controllers,
+            dest="bootstrap_controller",
+            metavar="HOST:PORT",
+            help="one or more KRaft controllers, instead of brokers",
+        )
     group.add_argument(
         "--command-config",
+        *old_files,
+        dest="command_config",
         metavar="FILE",
         type=Path,
         help="properties of Kafka's clients: security.protocol and others",
     )
-    if not timeout:
-        parser.set_defaults(timeout=_DEFAULT_TIMEOUT_S)
-        return
     group.add_argument(
-        "--timeout",
+        timeout_flag,
+        dest="timeout",
         metavar="SECONDS",
         type=timeout_type,
         default=_DEFAULT_TIMEOUT_S,
@@ -90,4 +101,10 @@ def properties_of(arguments: argparse.Namespace) -> ClientProperties:
 
 def connect(arguments: argparse.Namespace) -> Cluster:
     """Nothing is sent before the first question. To be closed: `with connect(arguments) as cluster`."""
+    controllers: str | None = getattr(arguments, "bootstrap_controller", None)
+    if controllers is not None:
+        if arguments.bootstrap_server is not None:
+            raise WrongUsage("--bootstrap-server and --bootstrap-controller exclude each other: name one of them")
+        where = parse_bootstrap(controllers)
+        return Cluster(where, properties_of(arguments), arguments.timeout, of_controllers=True)
     return Cluster(parse_bootstrap(bootstrap_of(arguments)), properties_of(arguments), arguments.timeout)

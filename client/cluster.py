@@ -9,10 +9,11 @@ from typing import NamedTuple, Self, TypeVar
 from barnabas.client.address import Address
 from barnabas.client.connection import Answer, Connection
 from barnabas.client.deadline import Deadline
-from barnabas.client.errors import CannotReach, ClientError, NoAnswer, NotOffered
+from barnabas.client.errors import CannotReach, ClientError, NoAnswer, NotOffered, code_of, name_of
 from barnabas.client.properties import ClientProperties
 from barnabas.protocol.apis import APIS, Api
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from barnabas.protocol.messages.metadata import (
     MetadataRequest,
@@ -22,12 +23,15 @@ from barnabas.protocol.messages.metadata import (
 )
 from barnabas.protocol.schema import Message
 
-__all__ = ["Cluster", "Node", "Partition", "check"]
+__all__ = ["BROKERS", "CONTROLLERS", "Cluster", "Node", "Partition", "check"]
 
 Result = TypeVar("Result")
 
 GROUP, TRANSACTION = 0, 1
 """What a coordinator is for."""
+
+BROKERS, CONTROLLERS = 1, 2
+"""What DescribeCluster is asked for."""
 
 _CONNECT_S = 10.0
 """For one connection, of whatever the whole may take."""
@@ -53,16 +57,27 @@ class Partition(NamedTuple):
 def check(code: int, message: str | None = None) -> None:
     """KafkaError unless the code is NONE."""
     if code:
-        raise KafkaError(ErrorCode(code), message or "")
+        known = code_of(code)
+        raise KafkaError(known, message or ("" if known == code else name_of(code)))
 
 
 class Cluster:
-    """Not for several threads at once. `timeout_s` is for each question as a whole, tries and pauses included."""
+    """Not for several threads at once. `timeout_s` is for each question as a whole, tries and pauses included.
 
-    def __init__(self, bootstrap: Sequence[Address], properties: ClientProperties, timeout_s: float) -> None:
+    `of_controllers`: the bootstrap addresses are those of KRaft controllers, and so are all nodes here."""
+
+    def __init__(
+        self,
+        bootstrap: Sequence[Address],
+        properties: ClientProperties,
+        timeout_s: float,
+        *,
+        of_controllers: bool = False,
+    ) -> None:
         self.bootstrap = list(bootstrap)
         self.properties = properties
         self.timeout_s = timeout_s
+        self.of_controllers = of_controllers
         self._any: Connection | None = None
         self._connections: dict[int, Connection] = {}
         self._nodes: dict[int, Node] = {}
@@ -95,7 +110,7 @@ class Cluster:
     def ask_controller(self, request: Message, answer: type[Answer], *, at_most: int | None = None) -> Answer:
         """Brokers of a KRaft cluster pass it on; of an older one, only the one that is the controller takes it."""
         if self._controller_id < 0:
-            self.metadata(topics=[])
+            self._learn_nodes()
         if self._controller_id < 0:
             return self.ask(request, answer, at_most=at_most)
         return self.ask_node(self._controller_id, request, answer, at_most=at_most)
@@ -152,12 +167,37 @@ class Cluster:
     @property
     def nodes(self) -> list[Node]:
         if not self._nodes:
-            self.metadata(topics=[])
+            self._learn_nodes()
         return sorted(self._nodes.values())
 
     def node(self, node_id: int) -> Node:
         """One that the cluster has told of."""
         return self._nodes[node_id]
+
+    @property
+    def controller_id(self) -> int:
+        """-1 if there is none now. Of a KRaft cluster's brokers it is any that passes on what controllers do."""
+        if self._controller_id < 0:
+            self._learn_nodes()
+        return self._controller_id
+
+    def describe(self, *, include_fenced: bool = False) -> DescribeClusterResponse:
+        """Its brokers; of controllers, theirs, and the one that is active."""
+        kind = CONTROLLERS if self.of_controllers else BROKERS
+        request = DescribeClusterRequest(endpoint_type=kind, include_fenced_brokers=include_fenced)
+        found = self.ask(request, DescribeClusterResponse)
+        check(found.error_code, found.error_message)
+        return found
+
+    def _learn_nodes(self) -> None:
+        if not self.of_controllers:
+            self.metadata(topics=[])
+            return
+        found = self.describe()
+        self._nodes = {
+            each.broker_id: Node(each.broker_id, Address(each.host, each.port), each.rack) for each in found.brokers
+        }
+        self._controller_id = found.controller_id
 
     def topics(self, names: Iterable[str] | None = None) -> dict[str, MetadataResponseTopic]:
         """With their partitions; KafkaError for a topic that was named and is not there."""
@@ -236,28 +276,32 @@ class Cluster:
         return self._any
 
     def _first_of(self, addresses: Sequence[Address], deadline: Deadline) -> Connection:
-        """The first that can be reached; if none can, what was wrong with the last."""
-        for address in addresses[:-1]:
-            with suppress(CannotReach):
-                return self._connect(address, deadline)
+        """The first that can be reached; if none can, what was wrong with the last. None takes the others' time."""
+        for left, address in zip(range(len(addresses), 1, -1), addresses[:-1], strict=True):
+            with suppress(CannotReach, NoAnswer):
+                return self._connect(address, Deadline(deadline.rest_s / left))
         return self._connect(addresses[-1], deadline)
 
     def _connection_to(self, node_id: int, deadline: Deadline) -> Connection:
         if node_id not in self._connections:
             if node_id not in self._nodes:
-                self.metadata(topics=[])
+                self._learn_nodes()
             node = self._nodes.get(node_id)
             if node is None:
                 known = ", ".join(map(str, sorted(self._nodes))) or "none"
-                raise CannotReach(f"There is no broker {node_id} in the cluster: it has {known}.")
+                raise CannotReach(f"There is no {self._kind} {node_id} in the cluster: it has {known}.")
             try:
                 self._connections[node_id] = self._connect(node.address, deadline)
             except CannotReach as error:
                 raise CannotReach(
-                    f"The cluster says that its broker {node_id} is at {node.address}, but: {error} "
-                    "If the broker runs, its advertised.listeners name an address that clients cannot use."
+                    f"The cluster says that its {self._kind} {node_id} is at {node.address}, but: {error} "
+                    f"If the {self._kind} runs, its advertised.listeners name an address that clients cannot use."
                 ) from None
         return self._connections[node_id]
+
+    @property
+    def _kind(self) -> str:
+        return "controller" if self.of_controllers else "broker"
 
     def _connect(self, address: Address, deadline: Deadline) -> Connection:
         return Connection(address, self.properties, Deadline(min(deadline.rest_s, _CONNECT_S)))

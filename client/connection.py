@@ -5,15 +5,16 @@ What the broker offers is asked first; each request is then sent in the newest v
 
 from __future__ import annotations
 
+import ssl
 from itertools import count
 from typing import Self, TypeVar
 
 from barnabas.client.address import Address
 from barnabas.client.deadline import Deadline
 from barnabas.client.dialing import dial
-from barnabas.client.errors import ClientError, NoAnswer, NotKafka, NotOffered
+from barnabas.client.errors import ClientError, NoAnswer, NotKafka, NotOffered, name_of
 from barnabas.client.properties import ClientProperties
-from barnabas.client.sasl import authenticate
+from barnabas.client.sasl import authenticate, check_credentials
 from barnabas.protocol.apis import APIS, Api
 from barnabas.protocol.errors import ErrorCode, MalformedFrame
 from barnabas.protocol.frames import Frame, FrameReader, decode_response, encode_request
@@ -30,6 +31,8 @@ _READ_BYTES = 1 << 16
 _API_VERSIONS = APIS[18]
 _BY_NAME = {api.name: api for api in APIS.values()}
 _TLS_RECORDS = (b"\x15\x03", b"\x16\x03")
+_WANTS_CERTIFICATE = "CERTIFICATE"
+"""In the reasons of all alerts that are about one."""
 _UNSUPPORTED = int(ErrorCode.UNSUPPORTED_VERSION).to_bytes(2, "big")
 _ERROR_CODE = slice(8, 10)
 """Where an answer to ApiVersions has it, behind the size and the correlation id."""
@@ -94,22 +97,28 @@ class Connection:
             newest = min(newest, *spoken) if spoken else 0
             answer = self._exchange(_API_VERSIONS, newest, request, ApiVersionsResponse, deadline)
         if answer.error_code:
-            raise NotKafka(f"{self.address} answers ApiVersions with {ErrorCode(answer.error_code).name}.")
+            raise NotKafka(f"{self.address} answers ApiVersions with {name_of(answer.error_code)}.")
         return {each.api_key: (each.min_version, each.max_version) for each in answer.api_keys}
 
     def _authenticate(self, properties: ClientProperties, deadline: Deadline) -> None:
+        check_credentials(properties)
         mechanism = properties.sasl_mechanism
         offer = self.ask(SaslHandshakeRequest(mechanism=mechanism), SaslHandshakeResponse, deadline)
+        if offer.error_code and not offer.mechanisms:
+            raise NotKafka(
+                f"{self.address} asks for no SASL: set security.protocol="
+                f"{'SSL' if properties.uses_tls else 'PLAINTEXT'}, or name the port of another listener."
+            )
         if offer.error_code:
             raise NotKafka(
                 f"{self.address} does not take sasl.mechanism={mechanism}: "
-                f"it offers {', '.join(offer.mechanisms) or 'none'}."
+                f"it offers {', '.join(sorted(offer.mechanisms))}."
             )
 
         def exchange(data: bytes) -> bytes:
             answer = self.ask(SaslAuthenticateRequest(auth_bytes=data), SaslAuthenticateResponse, deadline)
             if answer.error_code:
-                why = answer.error_message or ErrorCode(answer.error_code).name
+                why = answer.error_message or name_of(answer.error_code)
                 raise NotKafka(f"{self.address} refuses this user: {why.rstrip('.')}. Check sasl.jaas.config.")
             return bytes(answer.auth_bytes)
 
@@ -127,11 +136,24 @@ class Connection:
             echoed, message = self._read_answer(api, version, deadline)
         except TimeoutError:
             raise NoAnswer(
-                f"{self.address} does not answer {api.name} in {deadline.timeout_s:g} s: "
+                f"{self.address} does not answer {api.name} in {deadline.timeout_s:.3g} s: "
                 "is it busy, or is this another port than Kafka's?"
             ) from None
+        except ssl.SSLError as error:
+            # In TLS 1.3 a server looks at a client's certificate when the client believes to be connected.
+            if _WANTS_CERTIFICATE in (error.reason or ""):
+                raise NotKafka(
+                    f"{self.address} wants to see a certificate of this client's, or another one: "
+                    "name it in ssl.keystore.location."
+                ) from None
+            raise NotKafka(f"{self.address} ends TLS ({error.reason or error}): see its log.") from None
         except OSError as error:
-            raise NoAnswer(f"{self.address} broke the connection at {api.name} ({error.strerror or error}).") from None
+            if isinstance(error, ConnectionError) and not self._begun:
+                raise self._ended(api) from None
+            raise NoAnswer(
+                f"{self.address} broke the connection at {api.name} ({error.strerror or error}): "
+                "if it happens again, its log may say why."
+            ) from None
         except MalformedFrame as error:
             raise NotKafka(f"{self.address} does not speak Kafka's protocol ({error}): check the port.") from None
         if echoed != correlation_id:

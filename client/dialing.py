@@ -34,7 +34,7 @@ def resolve(address: Address, deadline: Deadline) -> list[tuple[socket.AddressFa
     thread.start()
     thread.join(deadline.rest_s)
     if failure or not found:
-        why = failure[0].strerror if failure else f"no answer in {deadline.timeout_s:g} s"
+        why = failure[0].strerror if failure else f"no answer in {deadline.timeout_s:.3g} s"
         raise CannotReach(f"The name {address.host} cannot be resolved ({why}): check its spelling, or use an address.")
     return found
 
@@ -57,7 +57,7 @@ def _connect(address: Address, deadline: Deadline) -> socket.socket:
             candidate.settimeout(max(deadline.rest_s, _AT_LEAST_S))
             candidate.connect(target)
         except TimeoutError:
-            why = f"does not answer in {deadline.timeout_s:g} s: a firewall may be between, or no such machine."
+            why = f"does not answer in {deadline.timeout_s:.3g} s: a firewall may be between, or no such machine."
         except OSError as error:
             why = f"cannot be reached ({error.strerror or error}): is a broker running there?"
         else:

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-__all__ = ["CannotReach", "ClientError", "MisconfiguredClient", "NoAnswer", "NotKafka", "NotOffered"]
+from barnabas.protocol.errors import ErrorCode
+
+__all__ = [
+    "CannotReach",
+    "ClientError",
+    "MisconfiguredClient",
+    "NoAnswer",
+    "NotKafka",
+    "NotOffered",
+    "code_of",
+    "name_of",
+]
 
 
 class ClientError(Exception):
@@ -27,3 +38,15 @@ class NotKafka(ClientError):  # noqa: N818 - named for what was met
 
 class NotOffered(ClientError):  # noqa: N818 - named for what was met
     """The broker does not offer that API, or no version of it that we speak."""
+
+
+def code_of(code: int) -> ErrorCode:
+    """A newer broker may have errors that we have never heard of."""
+    try:
+        return ErrorCode(code)
+    except ValueError:
+        return ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def name_of(code: int) -> str:
+    return ErrorCode(code).name if code in ErrorCode.__members__.values() else f"error {code}"

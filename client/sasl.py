@@ -8,7 +8,7 @@ from typing import Any
 from barnabas.client.errors import MisconfiguredClient
 from barnabas.client.properties import ClientProperties
 
-__all__ = ["MECHANISMS", "authenticate"]
+__all__ = ["MECHANISMS", "authenticate", "check_credentials"]
 
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 """Those that need a name and a password, and nothing else of this machine."""
@@ -26,7 +26,8 @@ def authenticate(properties: ClientProperties, host: str, exchange: Callable[[by
     return False
 
 
-def _mechanism(properties: ClientProperties, host: str) -> Any:
+def check_credentials(properties: ClientProperties) -> None:
+    """MisconfiguredClient for what can be told before the broker is asked."""
     name = properties.sasl_mechanism
     if name not in MECHANISMS:
         raise MisconfiguredClient(f"sasl.mechanism={name} is none that the tools speak: {', '.join(MECHANISMS)}.")
@@ -37,6 +38,10 @@ def _mechanism(properties: ClientProperties, host: str) -> Any:
             'sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username="..." '
             'password="...";'
         )
+
+
+def _mechanism(properties: ClientProperties, host: str) -> Any:
+    name, options = properties.sasl_mechanism, properties.jaas_options
     from kafka.net.sasl import get_sasl_mechanism
 
     # Without security_protocol: kafka-python would warn of plain text, which whoever set the property knows.
