@@ -25,7 +25,7 @@ from barnabas.protocol.schema import Message
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
-__all__ = ["Dispatcher"]
+__all__ = ["Dispatcher", "Handler", "Response"]
 
 Response = Message | None
 Handler = Callable[["Node", Call, Any], Response | Coroutine[Any, Any, Response]]
@@ -101,5 +101,7 @@ class Dispatcher:
 
     def _load(self, key: int) -> Handler:
         handler: Handler = import_module(self._modules[key]).handle
+        if self._node.around_handlers is not None:
+            handler = self._node.around_handlers(handler)
         self._handlers[key] = handler
         return handler

@@ -27,6 +27,7 @@ from barnabas.broker.connection_care import look_after_connections
 from barnabas.broker.connection_limits import ConnectionLimits
 from barnabas.broker.controller_opening import open_controller, open_metadata_log
 from barnabas.broker.data_directories import disk_for, open_directories
+from barnabas.broker.dispatch import Handler
 from barnabas.broker.doors import broker_door, controller_door
 from barnabas.broker.draining import drain, settle
 from barnabas.broker.event_log import Event, Level, Report
@@ -79,13 +80,16 @@ class Node(ClusterView, FailureReports):
         disk: Disk | None = None,
         random_bytes: RandomBytes = os.urandom,
         report: Report = print,
+        around_handlers: Callable[[Handler], Handler] | None = None,
     ) -> None:
-        """`report` is told everything that happens."""
+        """`report` is told everything that happens. `around_handlers` is asked for each API, when its first request
+        comes, what shall be called in place of its handler."""
         super().__init__(report)
         self.static_config = self.config = config
         self.node_id = config.node_id
         self.clock = clock or Clock()
         self.random_bytes = random_bytes
+        self.around_handlers = around_handlers
         self.durability = Durability(config.barnabas_durability)
         self.disk = disk or disk_for(self.durability)
         self.image = ClusterImage()

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from barnabas.testing.broker import Broker as Broker
     from barnabas.testing.clock import Clock as Clock
+    from barnabas.testing.faults import Fault as Fault
     from barnabas.testing.groups import Group as Group
+    from barnabas.testing.history import Request as Request
     from barnabas.testing.loop_thread import BrokerFailed as BrokerFailed
     from barnabas.testing.reading import UnknownTopic as UnknownTopic
     from barnabas.testing.record import Record as Record
@@ -28,13 +30,15 @@ _MODULES = {
     "Broker": "broker",
     "BrokerFailed": "loop_thread",
     "Clock": "clock",
+    "Fault": "faults",
     "Group": "groups",
     "NotInTime": "waiting",
     "Record": "record",
+    "Request": "history",
     "UnknownTopic": "reading",
 }
 
-__all__ = ["Broker", "BrokerFailed", "Clock", "Group", "NotInTime", "Record", "UnknownTopic"]
+__all__ = ["Broker", "BrokerFailed", "Clock", "Fault", "Group", "NotInTime", "Record", "Request", "UnknownTopic"]
 
 
 def __getattr__(name: str) -> object:

@@ -23,12 +23,13 @@ from barnabas.testing.host import HOST
 from barnabas.testing.reading import READ_COMMITTED, Reader
 from barnabas.testing.record import Record
 from barnabas.testing.topics import Headers, append, as_bytes, as_headers, create, delete, listed
+from barnabas.testing.trouble import Trouble
 from barnabas.testing.waiting import PATIENCE_S, wait_for_group, wait_for_offset, wait_for_records
 
 __all__ = ["Broker"]
 
 
-class Broker:
+class Broker(Trouble):
     def __init__(
         self,
         *,
@@ -107,7 +108,7 @@ class Broker:
 
     def topics(self) -> dict[str, int]:
         """How many partitions each has; the broker's own are not among them."""
-        return self._embedded.do(listed)
+        return self._embedded.do(lambda host: listed(host.node))
 
     def create_topic(self, name: str, partitions: int = 1, config: Mapping[str, object] | None = None) -> None:
         """KafkaError has the code that a client would get, as TOPIC_ALREADY_EXISTS."""

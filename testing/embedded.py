@@ -9,12 +9,14 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, TypeVar
 
 from barnabas.testing.clock import Clock
+from barnabas.testing.faults import Faults
+from barnabas.testing.history import History
 from barnabas.testing.host import HOST, Host, Place, when_idle
+from barnabas.testing.interception import Interception
 from barnabas.testing.loop_thread import BrokerFailed, LoopThread, Promise
 from barnabas.testing.topics import setting
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
     from barnabas.storage.disk import Disk
 
 __all__ = ["Embedded"]
@@ -39,12 +41,16 @@ class Embedded:
             if key in settings:
                 raise ValueError(f"{key} is said in another way: Broker({argument}=...)")
         self.clock = clock
+        self.faults = Faults()
+        self.history = History()
+        self.interception = Interception(self.faults, self.history)
         self.keeps_data = data_dir is not None
         self._port = port
         self._settings = {
             "log.dirs": IN_MEMORY if data_dir is None else fspath(data_dir),
             "num.partitions": str(partitions),
             "barnabas.durability": "memory" if data_dir is None else "kafka",
+            "offsets.topic.num.partitions": "1",
             **{key: setting(value) for key, value in settings.items()},
         }
         self._host: Host | None = None
@@ -81,7 +87,7 @@ class Embedded:
         settle = partial(_settle, thread)
         self.clock.call_after_advance(settle)
         self._place, self._thread = place, thread
-        self._host = Host(settings, self._new_disk(), self.clock, thread)
+        self._host = Host(settings, self._new_disk(), self.clock, thread, self.history, self.interception)
         self._finalizer = weakref.finalize(self, _let_go, thread, place, self.clock, settle)
 
     def _new_disk(self) -> Disk | None:
@@ -121,12 +127,15 @@ class Embedded:
         if self._thread is not None and not promise.is_done:
             self._thread.give_up(promise)
 
-    def do(self, action: Callable[[Node], T]) -> T:
+    def do(self, action: Callable[[Host], T]) -> T:
         """In the loop, between two requests."""
         if self._thread is None:
             raise BrokerFailed("the broker is closed: use it inside its `with`, or call start() first")
-        host = self.host
-        return self._thread.do(lambda: action(host.node))
+        return self._thread.do(partial(action, self.host))
+
+    def report(self, last: int) -> str:
+        where = "the broker" if self._place is None else f"the broker at {HOST}:{self.port}"
+        return self.history.report(where, self.faults, last)
 
 
 def _settle(thread: LoopThread) -> None:

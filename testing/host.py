@@ -14,6 +14,8 @@ from barnabas.broker.node import Node
 from barnabas.broker.start_problems import sentences
 from barnabas.replication.watermark import Watermark
 from barnabas.storage.disk import Disk
+from barnabas.testing.history import History
+from barnabas.testing.interception import Interception
 from barnabas.testing.loop_thread import BrokerFailed, LoopThread
 
 __all__ = ["HOST", "Host", "Place", "when_idle"]
@@ -47,12 +49,21 @@ class Place:
 class Host:
     """All but `__init__` is called in the loop."""
 
-    def __init__(self, settings: Mapping[str, str], disk: Disk | None, clock: Clock, thread: LoopThread) -> None:
+    def __init__(
+        self,
+        settings: Mapping[str, str],
+        disk: Disk | None,
+        clock: Clock,
+        thread: LoopThread,
+        history: History,
+        interception: Interception,
+    ) -> None:
         self._settings = settings
         self._disk = disk
         self._clock = clock
         self._thread = thread
-        self.lines: list[str] = []
+        self._history = history
+        self._interception = interception
         self._node: Node | None = None
         self._scope = trio.CancelScope()
         self._ended = trio.Event()
@@ -76,7 +87,13 @@ class Host:
             return
         try:
             config = NodeConfig.load({}, dict(self._settings))
-            node = Node(config, clock=self._clock, disk=self._disk, report=self.lines.append)
+            node = Node(
+                config,
+                clock=self._clock,
+                disk=self._disk,
+                report=self._history.note,
+                around_handlers=self._interception.around,
+            )
             self._ended = trio.Event()
             await self._thread.nursery.start(self._run, node)
         except Exception as error:
@@ -105,6 +122,11 @@ class Host:
             self._ended.set()
             self._tell()
 
+    def drop_connections(self) -> None:
+        for listener in self.node.all_listeners:
+            for connection in list(listener.connections):
+                connection.close("the test cut it")
+
     async def stop(self) -> None:
         """Cleanly: what is here is on the disk, and says so."""
         if self._node is None:
@@ -115,9 +137,7 @@ class Host:
         with trio.move_on_after(_PATIENCE_S):
             await self._ended.wait()
         while not self._ended.is_set():
-            for listener in node.all_listeners:
-                for connection in list(listener.connections):
-                    connection.close("the broker stops")
+            self.drop_connections()
             with trio.move_on_after(_PATIENCE_S):
                 await self._ended.wait()
 

@@ -98,5 +98,4 @@ def setting(value: object) -> str:
 
 def _check(error_code: int, message: str | None, what: str) -> None:
     if error_code:
-        code = ErrorCode(error_code)
-        raise KafkaError(code, f"{what}: {code.name}: {message or 'no more is known'}")
+        raise KafkaError(ErrorCode(error_code), f"{what}: {message or 'no more is known'}")

@@ -82,7 +82,7 @@ def _answer(node: Node, call: Call, exchange: Exchange, reading: Reading) -> Fet
         told = reading.results
         if exchange.session is not None:
             told = [result for result in told if result[0].is_news(result[1])]
-        frame = encode_response(call.api, call.version, 0, FetchResponse(responses=_by_topic(told)))
+        frame = encode_response(call.api, call.version, 0, FetchResponse(responses=by_topic(told)))
         header_bytes = 4 + call.api.response_header_version(call.version)
         if node.throttles.charge_fetch(call, sum(map(len, frame)) - header_bytes):
             error, session_id = node.fetch_sessions.withhold(exchange)
@@ -91,12 +91,12 @@ def _answer(node: Node, call: Call, exchange: Exchange, reading: Reading) -> Fet
     return FetchResponse(
         error_code=error,
         session_id=session_id,
-        responses=_by_topic(results),
+        responses=by_topic(results),
         node_endpoints=list(reading.endpoints.values()),
     )
 
 
-def _by_topic(results: Iterable[Result]) -> list[FetchableTopicResponse]:
+def by_topic(results: Iterable[Result]) -> list[FetchableTopicResponse]:
     """In their order: a topic stands as often as others come between its partitions."""
     responses: list[FetchableTopicResponse] = []
     last: str | bytes | None = None
