@@ -1,5 +1,5 @@
 # make start       a broker on ./barnabas-data, clients at 127.0.0.1:9092; ARGS="--listen :9092" and others
-# make test        everything that CI checks of the code: lint, types, import contracts, all tests
+# make test        everything that CI checks of the code: lint, types, import contracts, all tests; WORKERS=2 share them
 # make quick       the same without the slow tests
 # make thorough    thousands of generated messages for every API and version, and as many damaged ones
 # make kafka       Apache Kafka's jars, so that the tests ask Kafka itself
@@ -17,6 +17,7 @@
 PYTHON ?= python3
 VENV = .venv
 BIN = $(VENV)/bin
+WORKERS ?= 2
 KAFKA_JARS = .cache/kafka-$(shell sed -n 's/.*<kafka.version>\(.*\)<.*/\1/p' tests/kafka/pom.xml)
 
 .PHONY: start test quick thorough fuzz check kafka spark generate bench-protocol bench-storage bench-broker bench-start bench-smoke compat golden clean
@@ -44,13 +45,13 @@ check: $(VENV)/installed
 	$(BIN)/lint-imports
 
 test: check
-	$(BIN)/pytest
+	$(BIN)/pytest -n $(WORKERS)
 
 quick: check
-	$(BIN)/pytest -m 'not slow'
+	$(BIN)/pytest -n $(WORKERS) -m 'not slow'
 
 thorough: $(VENV)/installed
-	BARNABAS_THOROUGH=1 $(BIN)/pytest -k 'kio or kafka or hostile'
+	BARNABAS_THOROUGH=1 $(BIN)/pytest -n $(WORKERS) -k 'kio or kafka or hostile'
 
 fuzz: $(VENV)/installed
 	$(BIN)/python -m tests.protocol.fuzz 1000000

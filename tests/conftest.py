@@ -30,6 +30,23 @@ def figure(request: pytest.FixtureRequest) -> Callable[[str], None]:
     return note
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        from tests.shared_out import in_order
+
+        items[:] = in_order(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """For plain `-n 2`; who names a --dist gets that one."""
+    if config.getoption("dist") != "load":
+        return None
+    from tests.shared_out import ByUnits
+
+    return ByUnits(config, log)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     reports = [report for each in terminalreporter.stats.values() for report in each]
     for report in reports:

@@ -1,0 +1,44 @@
+"""How the workers of pytest-xdist (`pytest -n 2`, `make test`) share the tests.
+
+By files, so that what a file sets up is set up once; those that take long come first, so that at the end nobody waits
+for somebody else's last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+__all__ = ["ByUnits", "in_order"]
+
+ONE_BY_ONE = "tests/protocol/"
+"""Thousands of tests that set up nothing: each goes to whoever is free."""
+
+
+def unit_of(nodeid: str) -> str:
+    return nodeid if nodeid.startswith(ONE_BY_ONE) else nodeid.partition("::")[0]
+
+
+def in_order(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+    """Units with a slow test, then the others, and those of one quick test fill what is left of the time."""
+    items = list(items)
+    slow = {unit_of(item.nodeid) for item in items if item.get_closest_marker("slow")}
+
+    def turn(item: pytest.Item) -> int:
+        unit = unit_of(item.nodeid)
+        return 0 if unit in slow else 1 if unit != item.nodeid else 2
+
+    return sorted(items, key=turn)
+
+
+class ByUnits(LoadScopeScheduling):  # type: ignore[misc] # it has no types
+    """Hands out one unit after the other, in the order of the tests."""
+
+    def __init__(self, config: pytest.Config, log: object) -> None:
+        super().__init__(config, log)
+        config.option.loadscopereorder = False
+
+    def _split_scope(self, nodeid: str) -> str:
+        return unit_of(nodeid)
