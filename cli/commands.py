@@ -21,6 +21,7 @@ class Group(NamedTuple):
 
 
 COMMANDS: dict[str, Command | Group] = {
+    "groups": Command("barnabas.cli.groups", "list, describe, reset and delete groups, and watch their lag"),
     "offsets": Command("barnabas.cli.offsets", "where partitions begin and end, and which offset a moment has"),
     "records": Group(
         "delete and replay records",
@@ -32,9 +33,13 @@ COMMANDS: dict[str, Command | Group] = {
 }
 
 KAFKA_TOOLS: dict[str, tuple[str, ...]] = {
+    "kafka-consumer-groups": ("groups",),
     "kafka-delete-records": ("records", "delete"),
     "kafka-get-offsets": ("offsets",),
     "kafka-console-producer": ("produce",),
+    "kafka-groups": ("groups", "--all-types"),
+    "kafka-share-groups": ("groups", "--share"),
+    "kafka-streams-groups": ("groups", "--streams"),
     "kafka-topics": ("topics",),
 }
 """The name of Kafka's own tool to ours: a line that was copied from a tutorial works behind `barnabas`."""

@@ -42,8 +42,9 @@ def seconds(text: str) -> float:
 def seconds_or_kafkas_ms(text: str) -> float:
     """For a tool of Kafka whose --timeout is in milliseconds. Nobody waits for a second's thousandth part, nor for
     sixteen minutes: from 1000 on these are milliseconds."""
-    value = seconds(text)
-    return value / 1000 if value >= 1000 else value
+    if text.isdecimal() and int(text) >= 1000:
+        return seconds(str(int(text) / 1000))
+    return seconds(text)
 
 
 def add_connection_arguments(

@@ -90,7 +90,7 @@ class Group:
 
 
 def list_groups(cluster: Cluster, *, states: Iterable[str] = (), types: Iterable[str] = ()) -> list[ListedGroup]:
-    """Of all brokers, by name. The filters are Kafka's names of states and types in any case; none: all."""
+    """Of all brokers, by name. The filters are Kafka's names of states and types; none: all."""
     wanted_states, wanted_types = list(states), list(types)
     version = cluster.version_of(_LIST_GROUPS)
     if wanted_states and version < _FIRST_VERSION_WITH_STATES:
@@ -102,10 +102,9 @@ def list_groups(cluster: Cluster, *, states: Iterable[str] = (), types: Iterable
         answer = cluster.retry(lambda node_id=node.node_id: _list_of(cluster, node_id, request))  # type: ignore[misc]
         for each in answer.groups:
             # Brokers that do not know of types have classic groups alone.
-            kind = each.group_type or ("" if may_filter_types else CLASSIC)
+            kind = each.group_type.capitalize() or ("" if may_filter_types else CLASSIC)
             found[each.group_id] = ListedGroup(each.group_id, each.protocol_type, each.group_state, kind)
-    kinds = {kind.lower() for kind in wanted_types}
-    return [found[name] for name in sorted(found) if not kinds or found[name].type.lower() in kinds]
+    return [found[name] for name in sorted(found) if not wanted_types or found[name].type in wanted_types]
 
 
 def _nodes_now(cluster: Cluster) -> list[Node]:

@@ -69,10 +69,11 @@ def by_topic(partitions: Iterable[Partition]) -> dict[str, list[Partition]]:
 
 
 def list_offsets(
-    cluster: Cluster, wanted: Mapping[Partition, int], *, committed: bool = False
+    cluster: Cluster, wanted: Mapping[Partition, int], *, committed: bool = False, patient: bool = True
 ) -> dict[Partition, FoundOffset | KafkaError]:
     """The first offset at that timestamp or behind it, or what LATEST and the like name. LATEST is the high watermark;
-    `committed`: the last stable offset. NotOffered if the brokers are too old for what is asked."""
+    `committed`: the last stable offset. NotOffered if the brokers are too old for what is asked. `patient`: wait a
+    moment for those that have no leader or are not there."""
     if wanted:
         _check_offered(cluster, set(wanted.values()))
 
@@ -97,7 +98,7 @@ def list_offsets(
             for each in topic.partitions
         }
 
-    return ask_leaders(cluster, wanted, ask)
+    return ask_leaders(cluster, wanted, ask, patient=patient)
 
 
 def _check_offered(cluster: Cluster, timestamps: set[int]) -> None:

@@ -27,10 +27,11 @@ def error_of(code: int, message: str | None = None) -> KafkaError | None:
 
 
 def ask_leaders(
-    cluster: Cluster, partitions: Iterable[Partition], ask: Ask[Partition, Result]
+    cluster: Cluster, partitions: Iterable[Partition], ask: Ask[Partition, Result], *, patient: bool = True
 ) -> dict[Partition, Result | KafkaError]:
+    """`patient`: those without a leader may get one in a moment, those that are not there have just been made."""
     patience_s = min(cluster.timeout_s, _PATIENCE_WITH_PARTITIONS_S)
-    return _ask_each(cluster, list(partitions), _by_leader, ask, patience_s)
+    return _ask_each(cluster, list(partitions), _by_leader, ask, patience_s, patient=patient)
 
 
 def ask_coordinators(cluster: Cluster, groups: Iterable[str], ask: Ask[str, Result]) -> dict[str, Result | KafkaError]:
@@ -43,6 +44,8 @@ def _ask_each(
     spread: Callable[[Cluster, list[Key]], tuple[Mapping[int, list[Key]], Mapping[Key, KafkaError]]],
     ask: Ask[Key, Result],
     patience_s: float,
+    *,
+    patient: bool = True,
 ) -> dict[Key, Result | KafkaError]:
     """In the order of the keys."""
     deadline = Deadline(patience_s)
@@ -54,7 +57,7 @@ def _ask_each(
         found |= lost
         for node_id, own in nodes.items():
             found |= ask(node_id, own)
-        rest = [key for key in rest if _may_pass(found[key])]
+        rest = [key for key in rest if _may_pass(found[key]) and (patient or key not in lost)]
         if not rest or deadline.rest_s <= pause_s:
             break
         cluster.forget()
