@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 import pytest
 
 from barnabas.cli.failures import WrongUsage
 from barnabas.cli.produce.json_records import parse_record
 from barnabas.cli.produce.lines import BadLine, LineFormat, Parsed, java_lines
-from barnabas.cli.times import moment_ms, parse_moment, written
+from barnabas.cli.times import moment_ms, parse_moment
 
 NOW = 1_800_000_000_000
 
@@ -146,28 +144,17 @@ def test_what_is_wrong_with_an_object_is_said(line: bytes, words: str) -> None:
         ("1.5s", NOW - 1500),
         ("250ms", NOW - 250),
         ("2w", NOW - 14 * 86_400_000),
+        ("PT10M", NOW - 600_000),
         ("1970-01-01T00:00:01Z", 1000),
+        ("1970-01-02", 86_400_000),
         ("1970-01-02T00:00:00.123+01:00", 86_400_123 - 3_600_000),
-        ("2026-13-01", None),
-        ("25:00", None),
-        ("soon", None),
-        ("", None),
-        ("-5m", None),
     ],
 )
-def test_a_moment_is_read(text: str, expected: int | None) -> None:
+def test_a_moment_is_read(text: str, expected: int) -> None:
     assert parse_moment(text, NOW) == expected
 
 
-def test_a_moment_without_a_zone_is_local() -> None:
-    assert parse_moment("2026-11-18 12:30:00", NOW) == datetime(2026, 11, 18, 12, 30).timestamp() * 1000
-    today = datetime.fromtimestamp(NOW / 1000).replace(hour=9, minute=30, second=0, microsecond=0)
-    assert parse_moment("9:30", NOW) == today.timestamp() * 1000
-    assert written(NOW + 7).endswith(".007")
-    assert parse_moment(written(NOW + 7), 0) == NOW + 7
-    assert written(1 << 62) == str(1 << 62)
-
-
-def test_what_is_no_moment_is_wrong_usage() -> None:
-    with pytest.raises(WrongUsage, match="--since soon is no time"):
-        moment_ms("soon", "--since")
+@pytest.mark.parametrize("text", ["2026-13-01", "25:00", "soon", "", "-5m", "10 parsecs"])
+def test_what_is_no_moment_is_wrong_usage(text: str) -> None:
+    with pytest.raises(WrongUsage, match=f"--since {text} is no time"):
+        moment_ms(text, "--since")
