@@ -29,6 +29,7 @@ COMMANDS: dict[str, Command | Group] = {
     ),
     "start": Command("barnabas.cli.start", "start a broker, ready in a moment, on ./barnabas-data"),
     "topics": Command("barnabas.cli.topics", "list, create, describe, alter and delete topics"),
+    "consume": Command("barnabas.cli.consume", "read records: follow, filter, a range, the last ones"),
     "produce": Command("barnabas.cli.produce", "write records: lines, files, JSON with keys and headers"),
 }
 
@@ -36,6 +37,7 @@ KAFKA_TOOLS: dict[str, tuple[str, ...]] = {
     "kafka-consumer-groups": ("groups",),
     "kafka-delete-records": ("records", "delete"),
     "kafka-get-offsets": ("offsets",),
+    "kafka-console-consumer": ("consume",),
     "kafka-console-producer": ("produce",),
     "kafka-groups": ("groups", "--all-types"),
     "kafka-share-groups": ("groups", "--share"),

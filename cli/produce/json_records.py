@@ -2,15 +2,18 @@
 
     {"key": "alice", "value": {"id": 3}, "headers": [{"key": "trace", "value": "7"}], "partition": 0, "timestamp": 1}
 
-A value that is no text is written as compact JSON; `key_base64` and `value_base64` are for bytes.
+A key or value that is no text is sent as it is written there, to the letter; `key_base64` and `value_base64` are for
+bytes.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-import json
+from collections.abc import Mapping
 from typing import Any
+
+import msgspec
 
 from barnabas.cli.produce.lines import BadLine, Parsed
 
@@ -25,12 +28,7 @@ _INT32, _INT64 = 1 << 31, 1 << 63
 
 def parse_record(line: bytes, number: int) -> Parsed:
     """BadLine says what is wrong on which line."""
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise BadLine(f"Line {number} is no JSON ({error}).") from None
-    if not isinstance(found, dict):
-        raise BadLine(f'Line {number} is no JSON object: write {{"value": ...}}.')
+    found = _object(line, number)
     unknown = sorted(set(found) - _FIELDS - _OF_THE_LOG)
     if unknown:
         raise BadLine(
@@ -46,43 +44,69 @@ def parse_record(line: bytes, number: int) -> Parsed:
     )
 
 
-def _bytes(found: dict[str, Any], name: str, number: int) -> bytes | None:
-    coded = found.get(f"{name}_base64")
-    if coded is not None:
-        if found.get(name) is not None:
-            raise BadLine(f"Line {number} has both {name} and {name}_base64.")
-        try:
-            return base64.b64decode(coded, validate=True)
-        except (binascii.Error, TypeError, ValueError):
-            raise BadLine(f"Line {number} has a {name}_base64 that is no base64.") from None
-    value = found.get(name)
-    if value is None:
-        return None
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+def _object(text: bytes, number: int) -> dict[str, msgspec.Raw]:
+    """Its members as they are written."""
     try:
-        return text.encode()
-    except UnicodeEncodeError:
-        raise BadLine(f"Line {number} has half of a surrogate pair in its {name}: that is no text.") from None
+        return msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+    except msgspec.ValidationError:
+        raise BadLine(f'Line {number} is no JSON object: write {{"value": ...}}.') from None
+    except (ValueError, RecursionError) as error:
+        raise BadLine(f"Line {number} is no JSON ({error}).") from None
 
 
-def _headers(found: Any, number: int) -> list[tuple[str, bytes | None]]:
+def _bytes(found: Mapping[str, msgspec.Raw], name: str, number: int) -> bytes | None:
+    value = _own_bytes(found.get(name), number)
+    coded = _plain(found.get(f"{name}_base64"), number)
+    if coded is None:
+        return value
+    if value is not None:
+        raise BadLine(f"Line {number} has both {name} and {name}_base64.")
+    try:
+        return base64.b64decode(coded, validate=True)
+    except (binascii.Error, TypeError, ValueError):
+        raise BadLine(f"Line {number} has a {name}_base64 that is no base64.") from None
+
+
+def _own_bytes(raw: msgspec.Raw | None, number: int) -> bytes | None:
+    """A text's, or those that are written there; msgspec has looked whether they are JSON."""
+    written = b"null" if raw is None else bytes(raw)
+    if written == b"null":
+        return None
+    return str(_plain(raw, number)).encode() if written.startswith(b'"') else written
+
+
+def _plain(raw: msgspec.Raw | None, number: int) -> Any:
+    if raw is None:
+        return None
+    try:
+        return msgspec.json.decode(raw)
+    except (ValueError, RecursionError) as error:
+        raise BadLine(f"Line {number} is no JSON ({error}).") from None
+
+
+def _headers(raw: msgspec.Raw | None, number: int) -> list[tuple[str, bytes | None]]:
     """A list, since names may come again; or an object, for people."""
+    found = _plain(raw, number)
     if found is None:
         return []
+    assert raw is not None
     if isinstance(found, dict):
-        found = [{"key": name, "value": value} for name, value in found.items()]
+        own = _object(bytes(raw), number)
+        return [(name, _bytes({"value": value}, "value", number)) for name, value in own.items()]
     if not isinstance(found, list):
         raise BadLine(f'Line {number} has headers that are neither an object nor a list of {{"key", "value"}}.')
     headers = []
-    for header in found:
-        if not isinstance(header, dict) or not isinstance(header.get("key"), str) or set(header) - _HEADER_FIELDS:
+    for header in msgspec.json.decode(raw, type=list[msgspec.Raw]):
+        own = _object(bytes(header), number)
+        name = _plain(own.get("key"), number)
+        if not isinstance(name, str) or set(own) - _HEADER_FIELDS:
             raise BadLine(f'Line {number} has a header that is not {{"key": ..., "value": ...}}.')
-        headers.append((header["key"], _bytes(header, "value", number)))
+        headers.append((name, _bytes(own, "value", number)))
     return headers
 
 
-def _integer(found: dict[str, Any], name: str, number: int, limit: int) -> int | None:
-    value = found.get(name)
+def _integer(found: Mapping[str, msgspec.Raw], name: str, number: int, limit: int) -> int | None:
+    value = _plain(found.get(name), number)
     if value is None:
         return None
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < limit:

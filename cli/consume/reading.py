@@ -1,0 +1,140 @@
+"""Reads records of a cluster through kafka-python, between bounds if there are any, until there is a reason to end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+from barnabas.cli.clients.alive import Vigil
+from barnabas.cli.clients.interruption import Interruption
+from barnabas.cli.clients.words import failed
+from barnabas.cli.consume.formatter import Record
+from barnabas.client.cluster import Partition
+
+__all__ = ["Reader"]
+
+_POLL_MS = 200
+_CLOSE_MS = 5000
+_BROKEN_CLOSE_MS = 500
+
+EndsOf = Callable[[list[Partition]], Mapping[Partition, int]]
+
+
+class Reader:
+    """`consumer` is a KafkaConsumer that is subscribed or assigned. `ends_of` says where new partitions end;
+    `before_waiting` is called when nothing is left to be handed out."""
+
+    def __init__(
+        self,
+        consumer: Any,
+        vigil: Vigil,
+        interruption: Interruption,
+        ends_of: EndsOf,
+        before_waiting: Callable[[], None],
+    ) -> None:
+        from kafka import TopicPartition
+        from kafka.errors import KafkaError
+
+        self._consumer = consumer
+        self._vigil = vigil
+        self._interruption = interruption
+        self._ends_of = ends_of
+        self._before_waiting = before_waiting
+        self._ends: dict[Any, int] = {}
+        self._known: set[Any] = set()
+        self._partition = TopicPartition
+        self._error = KafkaError
+        self._rest: list[Record] = []
+        self._is_broken = False
+
+    def records(self, *, idle_s: float | None = None) -> Iterator[Record]:
+        """Until all partitions are at their ends, nobody wants more, or nothing has come for that long."""
+        last_s = time.monotonic()
+        while not self._interruption:
+            left_s = None if idle_s is None else max(0.0, last_s + idle_s - time.monotonic())
+            self._before_waiting()
+            self._rest = self._poll(left_s)
+            if not self._rest:
+                if self._is_at_the_end() or (idle_s is not None and time.monotonic() - last_s > idle_s):
+                    return
+                self._vigil.idle()
+                continue
+            self._vigil.busy()
+            while self._rest:
+                if self._interruption:
+                    return
+                # It stays in the rest until the next is wanted: what fails in the hands of the caller was not read.
+                yield self._rest[-1]
+                self._rest.pop()
+            last_s = time.monotonic()
+
+    def hand_back(self, record: Record) -> None:
+        """The last one: as if it had not been read."""
+        assert not self._rest or self._rest[-1] is record
+
+    def done_with_last(self) -> None:
+        """The last one counts as read though no other is wanted."""
+        if self._rest:
+            self._rest.pop()
+
+    def _poll(self, left_s: float | None) -> list[Record]:
+        """In reverse, so that the next is at the end."""
+        timeout_ms = _POLL_MS if left_s is None else min(_POLL_MS, int(left_s * 1000) + 1)
+        try:
+            found = self._consumer.poll(timeout_ms=timeout_ms)
+            self._look_for_new_partitions()
+        except self._error as error:
+            self._is_broken = True
+            raise failed("Records could not be read", error) from None
+        records = [
+            record
+            for partition, records in found.items()
+            for record in records
+            if record.offset < self._ends.get(partition, record.offset + 1)
+        ]
+        records.reverse()
+        return records
+
+    def _look_for_new_partitions(self) -> None:
+        assigned = self._consumer.assignment()
+        if assigned == self._known:
+            return
+        new = assigned - self._known
+        self._known = set(assigned)
+        if new:
+            ends = self._ends_of([Partition(each.topic, each.partition) for each in new])
+            self._ends |= {self._partition(topic, number): end for (topic, number), end in ends.items()}
+
+    def _is_at_the_end(self) -> bool:
+        """Positions pass over what is no record: the end of a transaction, what was compacted away."""
+        if not self._ends or not self._known:
+            return False
+        try:
+            return all(
+                (self._consumer.position(each, timeout_ms=_POLL_MS) or 0) >= self._ends[each]
+                for each in self._known
+                if each in self._ends
+            )
+        except self._error:
+            return False
+
+    def close(self) -> None:
+        """What was not handed out is read again by whoever comes next in the group: it is not committed."""
+        earliest: dict[Any, int] = {}
+        for record in self._rest:
+            earliest[self._partition(record.topic, record.partition)] = record.offset
+        for partition, offset in earliest.items():
+            # It may have gone to another member of the group.
+            with suppress(self._error, AssertionError):
+                self._consumer.seek(partition, offset)
+        self._rest = []
+        with suppress(self._error):
+            self._consumer.close(
+                autocommit=not self._is_broken, timeout_ms=_BROKEN_CLOSE_MS if self._is_broken else _CLOSE_MS
+            )
+
+    def broken(self) -> None:
+        """The cluster is not there: nothing is committed, and nobody waits for it."""
+        self._is_broken = True
