@@ -18,6 +18,10 @@ class Command(NamedTuple):
 class Group(NamedTuple):
     help: str
     commands: Mapping[str, Command]
+    default: str | None = None
+    """What the group alone means."""
+    aliases: Mapping[str, str] = {}
+    """Kafka's own words for some of the commands."""
 
 
 COMMANDS: dict[str, Command | Group] = {
@@ -42,7 +46,42 @@ KAFKA_TOOLS: dict[str, tuple[str, ...]] = {
     "kafka-groups": ("groups", "--all-types"),
     "kafka-share-groups": ("groups", "--share"),
     "kafka-streams-groups": ("groups", "--streams"),
+    "acls": Command("barnabas.cli.acls.command", "list, add and remove who may do what"),
+    "cluster": Group(
+        "look at the cluster, and change what is the whole cluster's",
+        {
+            "info": Command("barnabas.cli.cluster.info", "brokers, versions, features, listeners and partitions"),
+            "id": Command("barnabas.cli.cluster.identity", "the cluster's id"),
+            "endpoints": Command("barnabas.cli.cluster.endpoints", "where each broker or controller listens"),
+            "unregister": Command("barnabas.cli.cluster.unregister", "forget a broker that will not come back"),
+            "api-versions": Command("barnabas.cli.cluster.api_versions", "the APIs that each broker offers"),
+            "features": Command("barnabas.cli.cluster.features", "describe, upgrade and downgrade feature levels"),
+            "quorum": Command("barnabas.cli.cluster.quorum", "describe the controllers' quorum, and change it"),
+            "elect": Command("barnabas.cli.cluster.elect", "let preferred leaders lead again, or any replica at all"),
+            "reassign": Command(
+                "barnabas.cli.cluster.reassign.command", "move replicas between brokers or directories"
+            ),
+        },
+        default="info",
+        aliases={"cluster-id": "id", "list-endpoints": "endpoints"},
+    ),
+    "start": Command("barnabas.cli.start", "start a broker, ready in a moment, on ./barnabas-data"),
+    "topics": Command("barnabas.cli.topics", "list, create, describe, alter and delete topics"),
+    "transactions": Command(
+        "barnabas.cli.transactions.command", "list and describe transactions, and end hanging ones"
+    ),
+}
+
+KAFKA_TOOLS: dict[str, tuple[str, ...]] = {
+    "kafka-acls": ("acls",),
+    "kafka-broker-api-versions": ("cluster", "api-versions"),
+    "kafka-cluster": ("cluster",),
+    "kafka-features": ("cluster", "features"),
+    "kafka-leader-election": ("cluster", "elect"),
+    "kafka-metadata-quorum": ("cluster", "quorum"),
+    "kafka-reassign-partitions": ("cluster", "reassign"),
     "kafka-topics": ("topics",),
+    "kafka-transactions": ("transactions",),
 }
 """The name of Kafka's own tool to ours: a line that was copied from a tutorial works behind `barnabas`."""
 
@@ -56,7 +95,15 @@ def find(words: Sequence[str]) -> tuple[str, Command | Group | None, list[str]]:
         name, *inner = tool
         rest = [*inner, *rest]
     found = COMMANDS.get(name)
-    if isinstance(found, Group) and rest and rest[0] in found.commands:
-        inner_name = rest.pop(0)
-        return f"{name} {inner_name}", found.commands[inner_name], rest
+    if isinstance(found, Group):
+        word = found.aliases.get(rest[0], rest[0]) if rest else ""
+        if word in found.commands:
+            return f"{name} {word}", found.commands[word], rest[1:]
+        if found.default is not None and _means_the_default(rest):
+            return f"{name} {found.default}", found.commands[found.default], rest
     return name, found, rest
+
+
+def _means_the_default(rest: Sequence[str]) -> bool:
+    """Options, and none of them asks what there is."""
+    return not rest or (rest[0].startswith("-") and not {"-h", "--help"} & set(rest))

@@ -11,7 +11,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import NoReturn
 
@@ -21,6 +21,7 @@ from barnabas.cli.version import KAFKA_VERSION, VERSION
 
 __all__ = ["main", "no_garbage_collection", "parser_of"]
 
+VERSION_LINE = f"barnabas {VERSION} (Apache Kafka {KAFKA_VERSION})"
 _WIDTH = 12
 _ALIKE = 0.7
 
@@ -63,6 +64,9 @@ def parser_of(name: str, command: Command) -> argparse.ArgumentParser:
     description = f"{command.help[0].upper()}{command.help[1:]}."
     parser = _Parser(prog=f"barnabas {name}", description=description)
     import_module(command.module).add_arguments(parser)
+    # All of Kafka's tools have it; a command that means something else by it keeps its own.
+    with suppress(argparse.ArgumentError):
+        parser.add_argument("--version", action="version", version=VERSION_LINE, help=argparse.SUPPRESS)
     return parser
 
 
@@ -115,7 +119,7 @@ def _options_alone(given: Sequence[str]) -> NoReturn:
         ),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"barnabas {VERSION} (Apache Kafka {KAFKA_VERSION})")
+    parser.add_argument("--version", action="version", version=VERSION_LINE)
     parser.parse_args(given)
     parser.error("name a COMMAND")
 

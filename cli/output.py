@@ -23,6 +23,7 @@ __all__ = [
     "Progress",
     "add_output_arguments",
     "add_watch_argument",
+    "columns_of_kafka",
     "confirm",
     "progress",
     "table_lines",
@@ -68,6 +69,13 @@ def table_lines(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> lis
         return "  ".join(padded).rstrip()
 
     return [line([header.upper() for header in headers]), *map(line, texts)]
+
+
+def columns_of_kafka(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
+    """As those of Kafka's tools print a table that are cut up by scripts: padded, with a tab behind each column."""
+    texts = [list(headers), *(list(map(str, row)) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    return ["".join(f"{cell:<{width}}\t" for cell, width in zip(row, widths, strict=True)) for row in texts]
 
 
 class Output:

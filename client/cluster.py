@@ -23,7 +23,7 @@ from barnabas.protocol.messages.metadata import (
 )
 from barnabas.protocol.schema import Message
 
-__all__ = ["BROKERS", "CONTROLLERS", "Cluster", "Node", "Partition", "check"]
+__all__ = ["BROKERS", "CONTROLLERS", "GROUP", "TRANSACTION", "Cluster", "Node", "Partition", "check"]
 
 Result = TypeVar("Result")
 
@@ -129,6 +129,10 @@ class Cluster:
     def offered(self) -> Mapping[int, tuple[int, int]]:
         """What the broker asked first offers: versions by API key."""
         return self._any_connection(Deadline(self.timeout_s)).offered
+
+    def offered_by(self, node_id: int) -> Mapping[int, tuple[int, int]]:
+        """As `offered`, of a certain one."""
+        return self._connection_to(node_id, Deadline(self.timeout_s)).offered
 
     def retry(self, attempt: Callable[[], Result]) -> Result:
         """Again until the time is over while it raises KafkaError of a code that passes (a new leader, a coordinator

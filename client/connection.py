@@ -16,6 +16,7 @@ from barnabas.client.errors import ClientError, NoAnswer, NotKafka, NotOffered, 
 from barnabas.client.properties import ClientProperties
 from barnabas.client.sasl import authenticate, check_credentials
 from barnabas.protocol.apis import APIS, Api
+from barnabas.protocol.codec import UnencodableMessage
 from barnabas.protocol.errors import ErrorCode, MalformedFrame
 from barnabas.protocol.frames import Frame, FrameReader, decode_response, encode_request
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -72,8 +73,10 @@ class Connection:
         first, last = self.offered.get(api.key, (0, -1))
         version = min(last, api.last_stable)
         if version < max(first, api.first):
-            versions = f"only in versions {first} to {last}" if last >= 0 else "not"
-            raise NotOffered(f"{self.address} offers {api.name} {versions}: it is another kind of broker, or too old.")
+            what = (
+                f"offers {api.name} only in versions {first} to {last}" if last >= 0 else f"does not offer {api.name}"
+            )
+            raise NotOffered(f"{self.address} {what}: it is another kind of broker, or too old.")
         return version
 
     def close(self) -> None:
@@ -134,6 +137,10 @@ class Connection:
             chunks = encode_request(api, version, correlation_id, self._client_id, request)
             self._socket.sendall(b"".join(chunks))  # type: ignore[arg-type]
             echoed, message = self._read_answer(api, version, deadline)
+        except UnencodableMessage as error:
+            raise NotOffered(
+                f"{self.address} is too old for that: its newest {api.name} is of version {version} ({error})."
+            ) from None
         except TimeoutError:
             raise NoAnswer(
                 f"{self.address} does not answer {api.name} in {deadline.timeout_s:.3g} s: "

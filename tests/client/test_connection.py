@@ -18,6 +18,7 @@ from barnabas.client.properties import ClientProperties
 from barnabas.protocol.apis import APIS
 from barnabas.protocol.frames import encode_response, unsupported_api_versions
 from barnabas.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
+from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from barnabas.protocol.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataResponse
 
@@ -232,10 +233,19 @@ def test_what_a_broker_does_not_offer_is_not_asked() -> None:
     ):
         with pytest.raises(NotOffered, match=r"offers DescribeQuorum only in versions 7 to 9: it is another kind"):
             connection.ask(DescribeQuorumRequest(), DescribeQuorumResponse, Deadline(PLENTY_S))
-        with pytest.raises(NotOffered, match="offers DescribeCluster not"):
+        with pytest.raises(NotOffered, match="does not offer DescribeCluster: it is another kind"):
             connection.version_of(APIS[60])
         assert connection.ask(MetadataRequest(), MetadataResponse, Deadline(PLENTY_S)).cluster_id == "c"
         assert server.asked == ["ApiVersions", "Metadata"]
+
+
+def test_what_the_version_of_a_broker_cannot_say_is_not_asked() -> None:
+    with FakeBroker(lambda request: None, {60: (0, 1)}) as server, connect(server.address) as connection:
+        with pytest.raises(NotOffered, match="is too old for that: its newest DescribeCluster is of version 1"):
+            connection.ask(
+                DescribeClusterRequest(include_fenced_brokers=True), DescribeClusterResponse, Deadline(PLENTY_S)
+            )
+        assert server.asked == ["ApiVersions"]
 
 
 def test_one_that_ends_the_connection_later_may_want_sasl() -> None:

@@ -1,0 +1,1 @@
+"""`barnabas cluster`: what is the whole cluster's, on any Kafka cluster."""

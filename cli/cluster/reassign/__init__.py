@@ -1,0 +1,1 @@
+"""`barnabas cluster reassign`: what kafka-reassign-partitions.sh does."""

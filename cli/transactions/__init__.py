@@ -1,0 +1,1 @@
+"""`barnabas transactions`: what kafka-transactions.sh does, on any Kafka cluster."""
