@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from barnabas.testing.async_broker import AsyncBroker as AsyncBroker
     from barnabas.testing.broker import Broker as Broker
     from barnabas.testing.clock import Clock as Clock
     from barnabas.testing.faults import Fault as Fault
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from barnabas.testing.waiting import NotInTime as NotInTime
 
 _MODULES = {
+    "AsyncBroker": "async_broker",
     "Broker": "broker",
     "BrokerFailed": "loop_thread",
     "Clock": "clock",
@@ -38,7 +40,18 @@ _MODULES = {
     "UnknownTopic": "reading",
 }
 
-__all__ = ["Broker", "BrokerFailed", "Clock", "Fault", "Group", "NotInTime", "Record", "Request", "UnknownTopic"]
+__all__ = [
+    "AsyncBroker",
+    "Broker",
+    "BrokerFailed",
+    "Clock",
+    "Fault",
+    "Group",
+    "NotInTime",
+    "Record",
+    "Request",
+    "UnknownTopic",
+]
 
 
 def __getattr__(name: str) -> object:

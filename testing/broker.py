@@ -82,11 +82,7 @@ class Broker(Trouble):
 
     def close(self) -> None:
         """Nothing is left running; data in memory is gone, a directory has been closed cleanly."""
-        try:
-            if self._embedded.is_open and self._embedded.keeps_data:
-                self._embedded.carry_out(lambda host: host.stop())
-        finally:
-            self._embedded.close()
+        self._embedded.stop_and_close()
 
     def kill(self) -> None:
         """As by kill -9: connections are cut, nothing more is written. `start` starts it again, with what it had."""

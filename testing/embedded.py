@@ -107,6 +107,14 @@ class Embedded:
             self._finalizer()
             thread.join()
 
+    def stop_and_close(self) -> None:
+        """A directory is closed cleanly first."""
+        try:
+            if self.is_open and self.keeps_data:
+                self.carry_out(lambda host: host.stop())
+        finally:
+            self.close()
+
     # Asking
 
     def begin(self, action: Callable[[Host], Awaitable[T]]) -> Promise[T]:
