@@ -42,7 +42,7 @@ class Embedded:
                 raise ValueError(f"{key} is said in another way: Broker({argument}=...)")
         self.clock = clock
         self.faults = Faults()
-        self.history = History()
+        self.history = History(clock.now_ms)
         self.interception = Interception(self.faults, self.history)
         self.keeps_data = data_dir is not None
         self._port = port

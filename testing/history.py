@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -47,7 +47,8 @@ class Request:
 class History:
     """Filled in the broker's loop, read in any thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, now_ms: Callable[[], int]) -> None:
+        self._now_ms = now_ms
         self.requests: deque[Request] = deque(maxlen=LAST_REQUESTS)
         self.events: deque[tuple[int, str]] = deque(maxlen=LAST_EVENTS)
         self.count = 0
@@ -58,7 +59,7 @@ class History:
 
     def note(self, text: str) -> None:
         """What the node reports."""
-        self.events.append((time.time_ns() // 1_000_000, text))
+        self.events.append((self._now_ms(), text))
 
     def report(self, where: str, faults: Iterable[object], last: int) -> str:
         return "\n".join(self._lines(where, faults, last))
