@@ -11,7 +11,6 @@ request.
 
 from __future__ import annotations
 
-import difflib
 import threading
 from collections.abc import Awaitable, Callable, Iterable
 from types import TracebackType
@@ -167,6 +166,8 @@ def _api_key(api: str | int) -> int:
     if key in MODULES:
         assert isinstance(key, int)
         return key
+    import difflib
+
     near = difflib.get_close_matches(str(api).lower(), by_name, 1)
     meant = f"; did you mean {APIS[by_name[near[0]]].name}?" if near else ""
     raise ValueError(f"this broker answers no API {api!r}{meant}")
@@ -177,6 +178,8 @@ def error_code(error: ErrorCode | str | int) -> ErrorCode:
     try:
         code = ErrorCode[error.upper()] if isinstance(error, str) else ErrorCode(error)
     except (KeyError, ValueError):
+        import difflib
+
         near = difflib.get_close_matches(str(error).upper(), ErrorCode.__members__, 1)
         raise ValueError(f"Kafka has no error {error!r}{f'; did you mean {near[0]}?' if near else ''}") from None
     if code is ErrorCode.NONE:

@@ -7,21 +7,12 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from barnabas.protocol.codec import decode_from
 from barnabas.protocol.errors import ErrorCode, MalformedFrame
-from barnabas.protocol.messages.describe_groups import (
-    DescribedGroup,
-    DescribedGroupMember,
-    DescribeGroupsRequest,
-    DescribeGroupsResponse,
-)
-from barnabas.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
-from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchResponse
-from barnabas.protocol.records.consumer_protocol import ConsumerProtocolAssignment
 from barnabas.testing.asking import ask
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.protocol.messages.describe_groups import DescribedGroup, DescribedGroupMember
 
 __all__ = ["Group", "GroupMember", "describe_groups", "fetch_group_offsets"]
 
@@ -53,6 +44,9 @@ class Group:
 
 
 async def describe_groups(node: Node) -> dict[str, Group]:
+    from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+    from barnabas.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+
     listed = await ask(node, ListGroupsRequest(), ListGroupsResponse)
     while listed.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
         await trio.sleep(_LOADING_S)
@@ -66,6 +60,8 @@ async def describe_groups(node: Node) -> dict[str, Group]:
 
 async def fetch_group_offsets(node: Node, group_id: str) -> dict[tuple[str, int], int]:
     """Nothing of a group that is not there."""
+    from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchResponse
+
     request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group_id, topics=None)])
     answer = await ask(node, request, OffsetFetchResponse, _BY_NAME)
     while any(group.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS for group in answer.groups):
@@ -96,6 +92,9 @@ def _member(one: DescribedGroupMember) -> GroupMember:
 
 
 def _assigned(data: bytes) -> tuple[tuple[str, int], ...]:
+    from barnabas.protocol.codec import decode_from
+    from barnabas.protocol.records.consumer_protocol import ConsumerProtocolAssignment
+
     if len(data) < _VERSION_BYTES:
         return ()
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +32,8 @@ class Record:
         """What the value says as JSON."""
         if self.value is None:
             raise ValueError(f"{self.topic}-{self.partition} at offset {self.offset} is a tombstone: it has no value")
+        import json
+
         return json.loads(self.value)
 
     def header(self, name: str) -> bytes | None:

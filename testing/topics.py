@@ -1,26 +1,18 @@
-"""Topics made, deleted, listed and written to by a test, without a client."""
+"""Topics made, deleted, listed and written to by a test, without a client.
+
+What only some tests need is loaded when it is: a broker shall be there in a moment.
+"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from barnabas.broker.auto_creation import INTERNAL_TOPICS
-from barnabas.broker.producing import prepared
-from barnabas.protocol.batch_builder import build_batch
 from barnabas.protocol.batches import Batch
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.protocol.messages.create_topics import (
-    CreatableTopic,
-    CreatableTopicConfig,
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-)
-from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 from barnabas.protocol.record import Record as NewRecord
 from barnabas.testing.asking import ask
-from barnabas.testing.partitioner import partition_of_key
 from barnabas.testing.reading import UnknownTopic
 from barnabas.testing.record import Record
 
@@ -35,6 +27,13 @@ Headers = Mapping[str, bytes | str | None] | Iterable[tuple[str, bytes | str | N
 
 
 async def create(node: Node, name: str, partitions: int, config: Mapping[str, object]) -> None:
+    from barnabas.protocol.messages.create_topics import (
+        CreatableTopic,
+        CreatableTopicConfig,
+        CreateTopicsRequest,
+        CreateTopicsResponse,
+    )
+
     configs = [CreatableTopicConfig(name=key, value=setting(value)) for key, value in config.items()]
     topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=-1, configs=configs)
     answer = await ask(node, CreateTopicsRequest(topics=[topic]), CreateTopicsResponse)
@@ -43,6 +42,8 @@ async def create(node: Node, name: str, partitions: int, config: Mapping[str, ob
 
 
 async def delete(node: Node, name: str) -> None:
+    from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
+
     if name not in node.image.topics.by_name:
         raise UnknownTopic(f"there is no topic {name}")
     request = DeleteTopicsRequest(topics=[DeleteTopicState(name=name)], timeout_ms=TIMEOUT_MS)
@@ -58,6 +59,10 @@ def listed(node: Node) -> dict[str, int]:
 
 async def append(node: Node, topic: str, partition: int | None, record: NewRecord) -> Record:
     """As a producer would with acks=all; a topic that is not there is made, where clients' requests would make it."""
+    from barnabas.broker.producing import prepared
+    from barnabas.protocol.batch_builder import build_batch
+    from barnabas.testing.partitioner import partition_of_key
+
     known = node.image.topics.by_name.get(topic)
     if known is None and node.config.auto_create_topics_enable:
         await create(node, topic, -1, {})
@@ -83,7 +88,11 @@ def as_bytes(value: object) -> bytes | None:
         return value
     if isinstance(value, bytearray | memoryview):
         return bytes(value)
-    return (value if isinstance(value, str) else json.dumps(value)).encode()
+    if isinstance(value, str):
+        return value.encode()
+    import json
+
+    return json.dumps(value).encode()
 
 
 def as_headers(headers: Headers) -> list[tuple[str, bytes | None]]:
