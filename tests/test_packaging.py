@@ -43,9 +43,10 @@ def test_the_wheel_has_every_module_and_each_can_be_imported(tmp_path: Path) -> 
     (wheel,) = tmp_path.glob("*.whl")
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
-    run(python, "-m", "pip", "install", "--quiet", wheel)
+    run(python, "-m", "pip", "install", "--quiet", wheel, "pytest")
     imported = set(run(python, "-c", IMPORT_ALL).split())
     assert imported == modules_in_the_tree()
+    assert "@pytest.mark.kafka(" in run(python, "-m", "pytest", "--markers")
     assert (next((tmp_path / "venv").rglob("barnabas/protocol/py.typed"))).exists()
 
 

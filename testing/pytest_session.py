@@ -1,0 +1,90 @@
+"""The brokers of one run of pytest (with pytest-xdist: of one worker): the session's, and those of single tests.
+
+Only a test that asks for a fixture brings this file in (pytest_plugin.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from types import TracebackType
+from typing import Self
+
+import pytest
+
+from barnabas.client.errors import ClientError
+from barnabas.protocol.errors import KafkaError
+from barnabas.testing.broker import Broker
+from barnabas.testing.loop_thread import BrokerFailed
+from barnabas.testing.marking import Wish, topic_name
+from barnabas.testing.reading import UnknownTopic
+from barnabas.testing.real_kafka import RealKafka
+
+__all__ = ["Kafka", "KafkaOfSession", "fresh_topic"]
+
+Kafka = Broker | RealKafka
+
+
+class KafkaOfSession:
+    def __init__(self, bootstrap: str, settings: Mapping[str, str]) -> None:
+        self._bootstrap = bootstrap
+        self._settings = settings
+        self._until_the_end = ExitStack()
+        self._of_all: Kafka | None = None
+        self._of_one: Broker | None = None
+
+    @property
+    def broker(self) -> Kafka:
+        """Started for the first test that asks."""
+        if self._of_all is None:
+            self._of_all = _cluster(self._bootstrap) if self._bootstrap else _broker(self._settings)
+            self._until_the_end.enter_context(self._of_all)
+        return self._of_all
+
+    @contextmanager
+    def own_broker(self, wish: Wish) -> Iterator[Broker]:
+        if self._bootstrap:
+            pytest.skip(f"it wants a broker of its own, and --kafka-bootstrap names {self._bootstrap}")
+        with _broker({**self._settings, **wish.settings}) as self._of_one:
+            yield self._of_one
+        self._of_one = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._until_the_end.close()
+
+
+def _cluster(bootstrap: str) -> RealKafka:
+    try:
+        kafka = RealKafka(bootstrap)
+        kafka.topics()
+    except ClientError as error:
+        problem = str(error)
+    else:
+        return kafka
+    pytest.fail(f"--kafka-bootstrap {bootstrap}: {problem}", pytrace=False)
+
+
+def _broker(settings: Mapping[str, object]) -> Broker:
+    others = dict(settings)
+    partitions = int(str(others.pop("num.partitions", 1)))
+    return Broker(partitions=partitions, settings=others)
+
+
+@contextmanager
+def fresh_topic(kafka: Kafka, test: str, wish: Wish) -> Iterator[str]:
+    if not hasattr(kafka, "create_topic"):
+        kind = type(kafka).__name__
+        pytest.fail(
+            f"kafka_topic needs Barnabas's fixture kafka, and this project has its own, a {kind}.", pytrace=False
+        )
+    name = topic_name(test)
+    kafka.create_topic(name, partitions=wish.partitions, config=wish.config)
+    yield name
+    # The test may have deleted it, or its broker.
+    with suppress(UnknownTopic, KafkaError, BrokerFailed, ClientError):
+        kafka.delete_topic(name)

@@ -1,0 +1,205 @@
+"""A cluster that runs already, asked as a test asks its `Broker`: what `kafka` is with `--kafka-bootstrap`.
+
+It has what can be asked of any Kafka broker. What only a broker of the test's own does (faults, its clock, kill) skips
+the test that wants it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NoReturn, Self
+
+import pytest
+
+from barnabas.client.address import parse_bootstrap
+from barnabas.client.cluster import Cluster, Partition, check
+from barnabas.client.properties import ClientProperties
+from barnabas.protocol.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
+from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchResponse
+from barnabas.testing.broker import Broker
+from barnabas.testing.reading import READ_COMMITTED
+from barnabas.testing.record import Record
+from barnabas.testing.topics import Headers, as_bytes, as_headers, setting
+from barnabas.testing.waiting import NotInTime
+
+__all__ = ["RealKafka"]
+
+_TIMEOUT_S = 30.0
+_PATIENCE_S = 15.0
+"""Longer than a broker in this process is given."""
+_PAUSE_S = 0.05
+_OFFSETS_BY_NAME = 9
+"""The last version of OffsetFetch that names topics."""
+
+
+class RealKafka:
+    def __init__(self, bootstrap_servers: str) -> None:
+        self.bootstrap_servers = bootstrap_servers
+        self._cluster = Cluster(parse_bootstrap(bootstrap_servers), ClientProperties(), _TIMEOUT_S)
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"<RealKafka at {self.bootstrap_servers}>"
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name == "clock" or hasattr(Broker, name):
+            pytest.skip(f"kafka.{name} needs a broker of the test's own: --kafka-bootstrap is {self.bootstrap_servers}")
+        raise AttributeError(name)
+
+    def close(self) -> None:
+        self._cluster.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Topics
+
+    def topics(self) -> dict[str, int]:
+        with self._lock:
+            found = self._cluster.topics()
+        return {name: len(topic.partitions) for name, topic in sorted(found.items()) if not topic.is_internal}
+
+    def create_topic(self, name: str, partitions: int = 1, config: Mapping[str, object] | None = None) -> None:
+        configs = [CreatableTopicConfig(name=key, value=setting(value)) for key, value in (config or {}).items()]
+        topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=-1, configs=configs)
+        request = CreateTopicsRequest(topics=[topic], timeout_ms=int(_TIMEOUT_S * 1000))
+        with self._lock:
+            for one in self._cluster.ask_controller(request, CreateTopicsResponse).topics:
+                check(one.error_code, one.error_message)
+            # Brokers learn of it a moment later than the controller.
+            made = [Partition(name, number) for number in range(partitions)]
+            self._cluster.retry(lambda: self._cluster.by_leader(made))
+
+    def delete_topic(self, name: str) -> None:
+        request = DeleteTopicsRequest(topics=[DeleteTopicState(name=name)], timeout_ms=int(_TIMEOUT_S * 1000))
+        with self._lock:
+            for one in self._cluster.ask_controller(request, DeleteTopicsResponse).responses:
+                check(one.error_code, one.error_message)
+
+    # Records
+
+    def produce(
+        self,
+        topic: str,
+        value: object,
+        *,
+        key: object = None,
+        headers: Headers = (),
+        partition: int | None = None,
+        timestamp: int | None = None,
+    ) -> Record:
+        from kafka import KafkaProducer
+
+        record = as_bytes(key), as_bytes(value), as_headers(headers)
+        producer = KafkaProducer(bootstrap_servers=self.bootstrap_servers, acks="all")
+        try:
+            sent = producer.send(topic, record[1], record[0], record[2], partition, timestamp).get(_TIMEOUT_S)
+        finally:
+            producer.close()
+        return Record(topic, sent.partition, sent.offset, sent.timestamp, record[0], record[1], tuple(record[2]))
+
+    def records(self, topic: str, partition: int | None = None, *, isolation: str = READ_COMMITTED) -> list[Record]:
+        with self._reader(topic, partition, isolation) as reader:
+            return reader.read()
+
+    def wait_for(
+        self,
+        topic: str,
+        count: int = 1,
+        timeout: float = _PATIENCE_S,
+        *,
+        partition: int | None = None,
+        matching: Callable[[Record], object] | None = None,
+        isolation: str = READ_COMMITTED,
+    ) -> list[Record]:
+        deadline = time.monotonic() + timeout
+        found: list[Record] = []
+        while time.monotonic() < deadline:
+            if topic in self.topics():
+                with self._reader(topic, partition, isolation) as reader:
+                    while time.monotonic() < deadline:
+                        found = [one for one in reader.read() if matching is None or matching(one)]
+                        if len(found) >= count:
+                            return found
+            time.sleep(_PAUSE_S)
+        raise NotInTime(f"{topic} has {len(found)} such records after {timeout:g} s, not {count}")
+
+    @contextmanager
+    def _reader(self, topic: str, partition: int | None, isolation: str) -> Iterator[_Reader]:
+        from kafka import KafkaConsumer
+
+        with self._lock:
+            partitions = len(self._cluster.topics([topic])[topic].partitions)
+        consumer = KafkaConsumer(
+            bootstrap_servers=self.bootstrap_servers,
+            isolation_level=isolation,
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+        )
+        try:
+            yield _Reader(consumer, topic, range(partitions) if partition is None else [partition])
+        finally:
+            consumer.close()
+
+    # Groups
+
+    def group_offsets(self, group: str) -> dict[tuple[str, int], int]:
+        asked = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=None)])
+        with self._lock:
+            answer = self._cluster.ask_coordinator(group, asked, OffsetFetchResponse, at_most=_OFFSETS_BY_NAME)
+        return {
+            (topic.name, one.partition_index): one.committed_offset
+            for found in answer.groups
+            for topic in found.topics
+            for one in topic.partitions
+            if not one.error_code and one.committed_offset >= 0
+        }
+
+    def wait_for_offset(
+        self, group: str, topic: str, offset: int, *, partition: int = 0, timeout: float = _PATIENCE_S
+    ) -> dict[tuple[str, int], int]:
+        deadline = time.monotonic() + timeout
+        while (offsets := self.group_offsets(group)).get((topic, partition), -1) < offset:
+            if time.monotonic() > deadline:
+                raise NotInTime(f"group {group} has committed {offsets} after {timeout:g} s, not {offset}")
+            time.sleep(_PAUSE_S)
+        return offsets
+
+
+class _Reader:
+    """A consumer that is given some partitions, and remembers what it has read."""
+
+    def __init__(self, consumer: Any, topic: str, partitions: Iterable[int]) -> None:
+        from kafka import TopicPartition
+
+        self._consumer = consumer
+        self._partitions = [TopicPartition(topic, number) for number in partitions]
+        self._records: list[Record] = []
+        consumer.assign(self._partitions)
+        consumer.seek_to_beginning(*self._partitions)
+
+    def read(self) -> list[Record]:
+        """All that is there by now, in the order of partitions and offsets."""
+        ends = self._consumer.end_offsets(self._partitions)
+        deadline = time.monotonic() + _TIMEOUT_S
+        while any(self._consumer.position(one) < ends[one] for one in self._partitions):
+            if time.monotonic() > deadline:
+                raise NotInTime(f"{self._partitions} could not be read up to {ends} within {_TIMEOUT_S:g} s")
+            for some in self._consumer.poll(timeout_ms=int(_PAUSE_S * 1000)).values():
+                self._records += [
+                    Record(one.topic, one.partition, one.offset, one.timestamp, one.key, one.value, tuple(one.headers))
+                    for one in some
+                ]
+        return sorted(self._records, key=lambda one: (one.partition, one.offset))

@@ -1,0 +1,322 @@
+"""The pytest plugin, as other people's test suites have it: each in a process of its own, loaded by its entry point."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.kafka.broker import KafkaBroker
+
+pytest_plugins = ["pytester"]
+
+Suite = Callable[..., pytest.RunResult]
+
+QUIET = """
+[pytest]
+asyncio_default_fixture_loop_scope = function
+filterwarnings =
+    error
+    ignore:(read_text|open_text) is deprecated:DeprecationWarning
+"""
+
+
+@pytest.fixture
+def suite(pytester: pytest.Pytester) -> Suite:
+    """Runs pytest over the text of one test file."""
+
+    def run(tests: str, *arguments: str, ini: str = "") -> pytest.RunResult:
+        pytester.makefile(".ini", pytest=QUIET + ini)
+        pytester.makepyfile(test_it=tests)
+        return pytester.runpytest_subprocess("-p", "no:hypothesispytest", *arguments, timeout=120)
+
+    return run
+
+
+def ends_with(result: pytest.RunResult, **outcomes: int) -> str:
+    text = result.stdout.str()
+    assert {name: count for name, count in result.parseoutcomes().items() if name != "warnings"} == outcomes, text
+    return text
+
+
+FIXTURES = """
+import asyncio, unittest
+import pytest, trio
+
+BROKERS, TOPICS = set(), []
+
+@pytest.fixture(scope="module")
+def application(kafka):
+    "Fixtures of the project may build on the session's broker, whatever their scope."
+    return kafka.bootstrap_servers
+
+def test_a_record_goes_round(kafka, kafka_topic, kafka_producer, kafka_consumer):
+    BROKERS.add(kafka.bootstrap_servers)
+    TOPICS.append(kafka_topic)
+    assert kafka_topic.startswith("test_a_record_goes_round-")
+    assert kafka.topics() == {kafka_topic: 1}
+    kafka_producer.send(kafka_topic, b"first")
+    assert next(kafka_consumer).value == b"first"
+    assert [record.value for record in kafka.wait_for(kafka_topic)] == [b"first"]
+
+@pytest.mark.kafka(partitions=3, config={"cleanup.policy": "compact", "segment.ms": 60_000})
+@pytest.mark.parametrize("letter", ["a/b", "ä"])
+def test_marked(kafka, kafka_topic, application, letter):
+    BROKERS.add(kafka.bootstrap_servers)
+    assert application == kafka.bootstrap_servers
+    assert kafka.topics() == {kafka_topic: 3}, "that of the test before is gone"
+    with pytest.raises(Exception, match="INVALID_RECORD"):
+        kafka.produce(kafka_topic, "without a key")
+
+@pytest.mark.kafka(own_broker=True)
+def test_with_its_own(kafka, kafka_topic, application):
+    assert kafka.bootstrap_servers not in BROKERS
+    assert application == kafka.bootstrap_servers
+    assert kafka.topics() == {kafka_topic: 1}
+    kafka.kill()
+
+@pytest.mark.kafka(settings={"auto.create.topics.enable": False, "num.partitions": 5})
+class TestWithSettings:
+    OWN = []
+
+    @pytest.mark.kafka(partitions=2)
+    def test_one(self, kafka, kafka_topic):
+        self.OWN.append(kafka.bootstrap_servers)
+        assert kafka.topics() == {kafka_topic: 2}
+        with pytest.raises(Exception, match="no topic"):
+            kafka.produce("unknown", "")
+
+    def test_another(self, kafka):
+        assert kafka.bootstrap_servers not in {*self.OWN, *BROKERS}
+
+def test_with_that_of_the_session_again(kafka, application):
+    BROKERS.add(kafka.bootstrap_servers)
+    assert application == kafka.bootstrap_servers
+    assert len(BROKERS) == 1
+    assert kafka.topics() == {}
+
+class TestCase(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def _kafka(self, kafka, kafka_topic):
+        self.kafka, self.topic = kafka, kafka_topic
+
+    @pytest.mark.kafka(partitions=4)
+    def test_a_method(self):
+        self.kafka.produce(self.topic, {"order": 7})
+        self.assertEqual([record.json() for record in self.kafka.records(self.topic)], [{"order": 7}])
+        self.assertEqual(self.kafka.topics(), {self.topic: 4})
+
+@pytest.mark.kafka(own_broker=True)
+class TestCaseWithItsOwn(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def _kafka(self, kafka):
+        pass
+
+    def test_a_method(self):
+        raise AssertionError("it is not run")
+
+@pytest.mark.trio
+async def test_trio(kafka, kafka_topic, kafka_producer):
+    await trio.to_thread.run_sync(lambda: kafka_producer.send(kafka_topic, b"trio").get(10))
+    assert [record.value for record in kafka.records(kafka_topic)] == [b"trio"]
+
+@pytest.mark.asyncio
+async def test_asyncio(kafka, kafka_topic, kafka_consumer):
+    kafka.produce(kafka_topic, "asyncio")
+    assert (await asyncio.to_thread(next, kafka_consumer)).value == b"asyncio"
+"""
+
+
+@pytest.mark.slow
+def test_the_fixtures(suite: Suite) -> None:
+    told = ends_with(suite(FIXTURES, "--strict-markers"), passed=10, errors=1)
+    assert "own_broker= and settings= of @pytest.mark.kafka here, and open a barnabas.testing.Broker in setUp" in told
+
+
+AIOKAFKA = """
+import asyncio, pytest
+
+def test_without_a_plugin(kafka, kafka_topic, kafka_producer, kafka_consumer):
+    async def main():
+        async with kafka_producer as producer, kafka_consumer as consumer:
+            await producer.send_and_wait(kafka_topic, b"aio")
+            return (await asyncio.wait_for(consumer.getone(), 10)).value
+
+    assert asyncio.run(main()) == b"aio"
+
+@pytest.mark.asyncio
+async def test_with_pytest_asyncio(kafka, kafka_topic, kafka_producer, kafka_consumer):
+    async with kafka_producer as producer, kafka_consumer as consumer:
+        await producer.send_and_wait(kafka_topic, b"aio")
+        assert (await asyncio.wait_for(consumer.getone(), 10)).value == b"aio"
+"""
+
+CONFLUENT = """
+def test_confluent(kafka, kafka_topic, kafka_producer, kafka_consumer):
+    kafka_producer.produce(kafka_topic, b"confluent")
+    assert kafka_producer.flush(10) == 0
+    assert kafka_consumer.poll(10).value() == b"confluent"
+"""
+
+
+@pytest.mark.slow
+def test_aiokafka(suite: Suite) -> None:
+    ends_with(suite(AIOKAFKA, ini="kafka_client = aiokafka"), passed=2)
+
+
+@pytest.mark.slow
+def test_confluent_kafka(suite: Suite) -> None:
+    ends_with(suite(CONFLUENT, "--kafka-client=confluent-kafka", ini="kafka_client = aiokafka"), passed=1)
+
+
+WRONG = """
+import pytest
+
+def test_an_unknown_client(kafka_producer):
+    pass
+
+@pytest.mark.kafka(3)
+def test_an_argument_without_a_name(kafka_topic):
+    pass
+
+@pytest.mark.kafka(partition=3)
+def test_an_unknown_name(kafka_topic):
+    pass
+
+"""
+
+OTHERS = """
+import pytest
+
+@pytest.fixture
+def kafka():
+    return "a container"
+
+@pytest.mark.kafka("theirs", whatever=True, own_broker=True)
+def test_a_fixture_and_a_marker_that_are_called_as_ours(kafka):
+    assert kafka == "a container"
+
+def test_ours_on_theirs(kafka_topic):
+    pass
+"""
+
+
+@pytest.mark.slow
+def test_what_is_wrong_is_said(suite: Suite) -> None:
+    told = suite(WRONG, ini="kafka_client = pykafka").stdout.str()
+    for words in (
+        "kafka_client=pykafka is no client library known here: write kafka-python, confluent-kafka, aiokafka.",
+        "@pytest.mark.kafka takes no 3: name what it is, as in partitions=3.",
+        "@pytest.mark.kafka has no partition=: it has partitions, config, settings, own_broker.",
+    ):
+        assert words in told
+
+
+@pytest.mark.slow
+def test_what_a_project_has_of_the_same_name_is_its_own(suite: Suite) -> None:
+    told = ends_with(suite(OTHERS), passed=1, errors=1)
+    assert "kafka_topic needs Barnabas's fixture kafka, and this project has its own, a str." in told
+
+
+XDIST = """
+import os, pathlib, pytest
+
+@pytest.mark.parametrize("number", range(6))
+def test_topics(kafka, kafka_topic, number):
+    kafka.produce(kafka_topic, number)
+    assert [record.json() for record in kafka.records(kafka_topic)] == [number]
+    with open(pathlib.Path(__file__).with_name("told"), "a") as told:
+        told.write(f"{os.environ['PYTEST_XDIST_WORKER']} {kafka.bootstrap_servers} {kafka_topic}\\n")
+"""
+
+
+@pytest.mark.slow
+def test_each_worker_of_xdist_has_its_broker(suite: Suite, pytester: pytest.Pytester) -> None:
+    ends_with(suite(XDIST, "-n2"), passed=6)
+    told = [line.split() for line in (pytester.path / "told").read_text().splitlines()]
+    assert len({topic for _, _, topic in told}) == 6
+    brokers = {(worker, bootstrap) for worker, bootstrap, _ in told}
+    assert {worker for worker, _ in brokers} == {"gw0", "gw1"}
+    assert len({bootstrap for _, bootstrap in brokers}) == len(brokers) == 2
+
+
+ANY_CLUSTER = """
+import pytest
+
+@pytest.mark.kafka(partitions=2, config={"retention.ms": 1000_000})
+def test_records(kafka, kafka_topic, kafka_producer, kafka_consumer):
+    assert kafka.topics()[kafka_topic] == 2
+    for number in range(5):
+        kafka_producer.send(kafka_topic, b"%d" % number, key=b"%d" % number, headers=[("h", b"x")])
+    produced = kafka.produce(kafka_topic, {"a": 1}, key="k", partition=1)
+    found = kafka.wait_for(kafka_topic, count=6)
+    assert sorted(record.value for record in found) == [b"0", b"1", b"2", b"3", b"4", b'{"a": 1}']
+    assert produced in found
+    assert kafka.wait_for(kafka_topic, matching=lambda record: record.headers and record.key == b"3")[0].text == "3"
+    assert kafka.records(kafka_topic, partition=1) == [record for record in found if record.partition == 1]
+    for _ in range(6):
+        next(kafka_consumer)
+    kafka_consumer.commit()
+    offsets = kafka.group_offsets(kafka_topic)
+    assert sum(offsets.values()) == 6
+    assert kafka.wait_for_offset(kafka_topic, kafka_topic, offsets[kafka_topic, 1], partition=1) == offsets
+
+def test_the_one_before_has_left_nothing(kafka):
+    assert not [name for name in kafka.topics() if name.startswith("test_records")]
+
+def test_nothing_comes(kafka, kafka_topic):
+    with pytest.raises(AssertionError, match="after 0.2 s, not 1"):
+        kafka.wait_for(kafka_topic, timeout=0.2)
+    with pytest.raises(AssertionError, match="after 0.2 s"):
+        kafka.wait_for_offset(kafka_topic, kafka_topic, 1, timeout=0.2)
+"""
+
+OWN_ONLY = """
+@pytest.mark.kafka(own_broker=True)
+def test_with_its_own(kafka):
+    kafka.kill()
+
+def test_that_stops_it(kafka):
+    kafka.kill()
+"""
+
+
+@pytest.mark.slow
+def test_the_same_tests_on_the_broker_of_the_session(suite: Suite) -> None:
+    ends_with(suite(ANY_CLUSTER), passed=3)
+
+
+@pytest.mark.java
+@pytest.mark.slow
+def test_the_same_tests_on_apache_kafka(suite: Suite, kafka_broker: KafkaBroker) -> None:
+    told = ends_with(
+        suite(ANY_CLUSTER + OWN_ONLY, f"--kafka-bootstrap={kafka_broker.bootstrap}", "-rs"), passed=3, skipped=2
+    )
+    assert f"it wants a broker of its own, and --kafka-bootstrap names {kafka_broker.bootstrap}" in told
+    assert "kafka.kill needs a broker of the test's own" in told
+
+
+def test_a_cluster_that_is_not_there_is_named(suite: Suite) -> None:
+    told = ends_with(suite(ANY_CLUSTER, "--kafka-bootstrap=127.0.0.1:1", "-k", "comes"), errors=1, deselected=2)
+    assert "127.0.0.1:1 cannot be reached (Connection refused): is a broker running there?" in told
+    assert "Traceback" not in told
+    assert "dialing.py" not in told
+
+
+COLLECTED = """
+import json, sys, pytest
+pytest.main(["--collect-only", "-q", "-p", "no:cacheprovider", sys.argv[1]])
+print(json.dumps([name for name in sys.modules if name.split(".")[0] in ("barnabas", "kafka")]))
+"""
+
+
+def test_a_suite_that_has_nothing_to_do_with_kafka_loads_nothing(tmp_path: Path) -> None:
+    (tmp_path / "test_other.py").write_text("def test_other(): pass\n")
+    command = [sys.executable, "-c", COLLECTED, str(tmp_path)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    loaded = json.loads(done.stdout.splitlines()[-1])
+    assert set(loaded) - {"barnabas"} == {"barnabas.testing", "barnabas.testing.pytest_plugin"}
