@@ -10,6 +10,7 @@
 # make bench-storage    the log beside bare loops over the same bytes
 # make bench-broker     a node beside Apache Kafka on the same machine
 # make bench-start      starting and making topics, beside it too
+# make bench-testing    fifty tests on the pytest fixture, beside Kafka started for them
 # make bench-smoke      all of these once and shortly, to see that they work
 # make compat      of the tests, those in which other people's clients use a node
 # make golden      records anew what real clients and a real Kafka say to each other
@@ -20,7 +21,7 @@ BIN = $(VENV)/bin
 WORKERS ?= 2
 KAFKA_JARS = .cache/kafka-$(shell sed -n 's/.*<kafka.version>\(.*\)<.*/\1/p' tests/kafka/pom.xml)
 
-.PHONY: start test quick thorough fuzz check kafka spark generate bench-protocol bench-storage bench-broker bench-start bench-smoke compat golden clean
+.PHONY: start test quick thorough fuzz check kafka spark generate bench-protocol bench-storage bench-broker bench-start bench-testing bench-smoke compat golden clean
 
 start: $(VENV)/package
 	$(BIN)/barnabas start $(ARGS)
@@ -82,11 +83,14 @@ bench-broker: $(VENV)/installed kafka
 bench-start: $(VENV)/installed kafka
 	$(BIN)/python bench/start.py
 
+bench-testing: $(VENV)/installed kafka
+	$(BIN)/python bench/testing.py
+
 bench-storage: $(VENV)/installed
 	$(BIN)/python bench/storage.py
 
 bench-smoke: $(VENV)/installed kafka
-	for bench in protocol storage start broker; do $(BIN)/python bench/$$bench.py --smoke || exit 1; done
+	for bench in protocol storage start broker testing; do $(BIN)/python bench/$$bench.py --smoke || exit 1; done
 
 compat: $(VENV)/installed
 	$(BIN)/pytest tests/clients
