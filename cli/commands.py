@@ -25,28 +25,16 @@ class Group(NamedTuple):
 
 
 COMMANDS: dict[str, Command | Group] = {
+    "start": Command("barnabas.cli.start", "start a broker, ready in a moment, on ./barnabas-data"),
+    "topics": Command("barnabas.cli.topics", "list, create, describe, alter and delete topics"),
+    "produce": Command("barnabas.cli.produce", "write records: lines, files, JSON with keys and headers"),
+    "consume": Command("barnabas.cli.consume", "read records: follow, filter, a range, the last ones"),
     "groups": Command("barnabas.cli.groups", "list, describe, reset and delete groups, and watch their lag"),
     "offsets": Command("barnabas.cli.offsets", "where partitions begin and end, and which offset a moment has"),
     "records": Group(
         "delete and replay records",
         {"delete": Command("barnabas.cli.delete_records", "delete the oldest records of partitions")},
     ),
-    "start": Command("barnabas.cli.start", "start a broker, ready in a moment, on ./barnabas-data"),
-    "topics": Command("barnabas.cli.topics", "list, create, describe, alter and delete topics"),
-    "consume": Command("barnabas.cli.consume", "read records: follow, filter, a range, the last ones"),
-    "produce": Command("barnabas.cli.produce", "write records: lines, files, JSON with keys and headers"),
-}
-
-KAFKA_TOOLS: dict[str, tuple[str, ...]] = {
-    "kafka-consumer-groups": ("groups",),
-    "kafka-delete-records": ("records", "delete"),
-    "kafka-get-offsets": ("offsets",),
-    "kafka-console-consumer": ("consume",),
-    "kafka-console-producer": ("produce",),
-    "kafka-groups": ("groups", "--all-types"),
-    "kafka-share-groups": ("groups", "--share"),
-    "kafka-streams-groups": ("groups", "--streams"),
-    "acls": Command("barnabas.cli.acls.command", "list, add and remove who may do what"),
     "cluster": Group(
         "look at the cluster, and change what is the whole cluster's",
         {
@@ -65,8 +53,7 @@ KAFKA_TOOLS: dict[str, tuple[str, ...]] = {
         default="info",
         aliases={"cluster-id": "id", "list-endpoints": "endpoints"},
     ),
-    "start": Command("barnabas.cli.start", "start a broker, ready in a moment, on ./barnabas-data"),
-    "topics": Command("barnabas.cli.topics", "list, create, describe, alter and delete topics"),
+    "acls": Command("barnabas.cli.acls.command", "list, add and remove who may do what"),
     "transactions": Command(
         "barnabas.cli.transactions.command", "list and describe transactions, and end hanging ones"
     ),
@@ -76,10 +63,18 @@ KAFKA_TOOLS: dict[str, tuple[str, ...]] = {
     "kafka-acls": ("acls",),
     "kafka-broker-api-versions": ("cluster", "api-versions"),
     "kafka-cluster": ("cluster",),
+    "kafka-console-consumer": ("consume",),
+    "kafka-console-producer": ("produce",),
+    "kafka-consumer-groups": ("groups",),
+    "kafka-delete-records": ("records", "delete"),
     "kafka-features": ("cluster", "features"),
+    "kafka-get-offsets": ("offsets",),
+    "kafka-groups": ("groups", "--all-types"),
     "kafka-leader-election": ("cluster", "elect"),
     "kafka-metadata-quorum": ("cluster", "quorum"),
     "kafka-reassign-partitions": ("cluster", "reassign"),
+    "kafka-share-groups": ("groups", "--share"),
+    "kafka-streams-groups": ("groups", "--streams"),
     "kafka-topics": ("topics",),
     "kafka-transactions": ("transactions",),
 }
