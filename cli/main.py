@@ -22,7 +22,6 @@ from barnabas.cli.version import KAFKA_VERSION, VERSION
 __all__ = ["main", "no_garbage_collection", "parser_of"]
 
 VERSION_LINE = f"barnabas {VERSION} (Apache Kafka {KAFKA_VERSION})"
-_WIDTH = 12
 _ALIKE = 0.7
 
 
@@ -121,7 +120,7 @@ def _options_alone(given: Sequence[str]) -> NoReturn:
     )
     parser.add_argument("--version", action="version", version=VERSION_LINE)
     parser.parse_args(given)
-    parser.error("name a COMMAND")
+    _tell_what_there_is(parser)
 
 
 def _tell_of_group(name: str, group: Group, rest: Sequence[str]) -> NoReturn:
@@ -133,11 +132,17 @@ def _tell_of_group(name: str, group: Group, rest: Sequence[str]) -> NoReturn:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.parse_args(rest)
-    parser.error("name a COMMAND")
+    _tell_what_there_is(parser)
+
+
+def _tell_what_there_is(parser: argparse.ArgumentParser) -> NoReturn:
+    parser.print_help(sys.stderr)
+    parser.exit(WRONG_USAGE, f"\n{parser.prog}: name a COMMAND.\n")
 
 
 def _list_of(commands: Mapping[str, Command | Group]) -> list[str]:
-    return [f"  {name:<{_WIDTH}}{command.help}" for name, command in commands.items()]
+    width = max(map(len, commands)) + 2
+    return [f"  {name:<{width}}{command.help}" for name, command in commands.items()]
 
 
 def _no_command(word: str, names: Sequence[str]) -> str:
