@@ -16,6 +16,7 @@ import pytest
 from tests.kafka.broker import KafkaBroker
 from tests.kafka.classpath import KafkaMissingError, find_classpath
 from tests.kafka.java_oracle import JavaOracle, MessageOracle
+from tests.kafka.tool_runner import ToolRunner
 
 _FIGURE = "figure"
 
@@ -94,3 +95,9 @@ def java_oracle(kafka_classpath: str) -> Iterator[Callable[[Path], JavaOracle]]:
 def message_oracle(java_oracle: Callable[[Path], JavaOracle]) -> MessageOracle:
     """Kafka's generated message classes: parse and write again, defaults, schemas, errors, APIs."""
     return MessageOracle(java_oracle(MessageOracle.SOURCE))
+
+
+@pytest.fixture(scope="session")
+def kafka_tools(java_oracle: Callable[[Path], JavaOracle]) -> ToolRunner:
+    """Kafka's command line tools, in one JVM for the whole session."""
+    return ToolRunner(java_oracle(ToolRunner.SOURCE))

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.kafka.classpath import java_command
+from tests.kafka.tool_runner import ToolRunner
 
 from .running import RunningNode
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
-TOOL_S = 60
 TOOLS = "org.apache.kafka.tools"
 TOPICS, CONFIGS = f"{TOOLS}.TopicCommand", "kafka.admin.ConfigCommand"
 
@@ -30,19 +28,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
 
 
 @pytest.fixture
-def tool(shared: RunningNode, kafka_classpath: str) -> Tool:
-    def run(main: str, *arguments: str) -> str:
-        done = subprocess.run(
-            [*java_command(kafka_classpath, heap_mib=128), main, "--bootstrap-server", shared.bootstrap, *arguments],
-            check=False,
-            capture_output=True,
-            text=True,
-            timeout=TOOL_S,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    return run
+def tool(shared: RunningNode, kafka_tools: ToolRunner) -> Tool:
+    return lambda main, *arguments: kafka_tools.run(main, "--bootstrap-server", shared.bootstrap, *arguments)
 
 
 def test_topics(tool: Tool) -> None:
@@ -106,25 +93,12 @@ def test_logs_move_and_shrink(tool: Tool, shared: RunningNode, tmp_path: Path) -
     assert "partition: moving-0\tlow_watermark: 0" in deleted
 
 
-def test_the_cluster(tool: Tool, shared: RunningNode, kafka_classpath: str) -> None:
+def test_the_cluster(tool: Tool, shared: RunningNode, kafka_tools: ToolRunner) -> None:
     node = shared.node
     assert node is not None
     # This one wants its command in front.
     for command, expected in (("cluster-id", f"Cluster ID: {node.cluster_id}"), ("list-endpoints", "unfenced")):
-        done = subprocess.run(
-            [
-                *java_command(kafka_classpath, heap_mib=128),
-                f"{TOOLS}.ClusterTool",
-                command,
-                "--bootstrap-server",
-                shared.bootstrap,
-            ],
-            check=True,
-            capture_output=True,
-            text=True,
-            timeout=TOOL_S,
-        )
-        assert expected in done.stdout
+        assert expected in kafka_tools.run(f"{TOOLS}.ClusterTool", command, "--bootstrap-server", shared.bootstrap)
     features = {
         line.split()[1]: line.split("FinalizedVersionLevel: ")[1].split()[0]
         for line in tool(f"{TOOLS}.FeatureCommand", "describe").splitlines()

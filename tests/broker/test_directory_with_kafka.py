@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -74,8 +73,8 @@ from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequ
 from barnabas.protocol.record import Record, read_records
 from tests.cli.starting import StartedBroker
 from tests.kafka.broker import KafkaBroker
-from tests.kafka.classpath import java_command
 from tests.kafka.client import RawClient
+from tests.kafka.tool_runner import ToolRunner
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
@@ -244,14 +243,6 @@ def quorum_everywhere(kafka: KafkaBroker) -> list[DescribeQuorumResponse]:
     return answers
 
 
-def tool(classpath: str, *command: str) -> str:
-    done = subprocess.run(
-        [*java_command(classpath, heap_mib=128), *command], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 0, done.stderr + done.stdout
-    return done.stdout
-
-
 def barnabas(directory: Path) -> StartedBroker:
     return StartedBroker(directory, "--config", str(directory / "server.properties"), listen=None)
 
@@ -260,7 +251,7 @@ def connect(kafka: KafkaBroker) -> RawClient:
     return RawClient(kafka.host, kafka.port)
 
 
-def test_from_kafka_to_barnabas_and_back(kafka_classpath: str, tmp_path: Path) -> None:
+def test_from_kafka_to_barnabas_and_back(kafka_classpath: str, kafka_tools: ToolRunner, tmp_path: Path) -> None:
     with KafkaBroker(kafka_classpath, tmp_path) as kafka:
         with connect(kafka) as client:
             create(client, "orders", 3, {"retention.ms": "-1", "compression.type": "producer"})
@@ -314,8 +305,7 @@ def test_from_kafka_to_barnabas_and_back(kafka_classpath: str, tmp_path: Path) -
             assert topic_configs(client, "compacted") == {"cleanup.policy": "compact", "retention.ms": "-1"}
             assert topic_configs(client, "added") == {"retention.bytes": "1000000"}
         bootstrap = ("--bootstrap-server", kafka.bootstrap)
-        groups = tool(
-            kafka_classpath,
+        groups = kafka_tools.run(
             "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
             *bootstrap,
             *("--describe", "--group", GROUP),
@@ -366,7 +356,7 @@ def test_from_barnabas_to_kafka_and_back_with_a_static_quorum_and_snapshots(
 
 
 def test_kafka_starts_on_what_a_killed_barnabas_began_without_any_configuration(
-    kafka_classpath: str, tmp_path: Path
+    kafka_classpath: str, kafka_tools: ToolRunner, tmp_path: Path
 ) -> None:
     kafka = KafkaBroker(kafka_classpath, tmp_path)
     with StartedBroker(tmp_path, "--data", str(kafka.data_directory)) as broker:
@@ -380,8 +370,7 @@ def test_kafka_starts_on_what_a_killed_barnabas_began_without_any_configuration(
     with kafka, connect(kafka) as client:
         assert topics_of(client, at_least=1) == before
         assert end_offsets(client, ("orders", 1)) == {("orders", 1): 2}
-        status = tool(
-            kafka_classpath,
+        status = kafka_tools.run(
             "org.apache.kafka.tools.MetadataQuorumCommand",
             *("--bootstrap-server", kafka.bootstrap, "describe", "--status"),
         )

@@ -27,11 +27,12 @@ from barnabas.protocol.messages.list_offsets import (
 )
 from tests.broker import asking
 from tests.clients.broker_process import BrokerProcess
-from tests.clients.kafka_tools import Oracles, Tools
+from tests.clients.kafka_tools import Tools
 from tests.clients.raw_records import EARLIEST
 from tests.clients.waiting import wait_until
 from tests.kafka.broker import KafkaBroker
 from tests.kafka.client import RawClient
+from tests.kafka.tool_runner import ToolRunner
 
 __all__ = ["Both", "Ran", "Side", "both", "kafka", "name", "our_broker", "ours", "run", "side"]
 
@@ -74,10 +75,10 @@ def run(*arguments: str, stdin: str | bytes = "") -> Ran:
 class Side:
     """One cluster of one broker, number 1."""
 
-    def __init__(self, title: str, broker: Broker, oracles: Callable[[], Oracles]) -> None:
+    def __init__(self, title: str, broker: Broker, tool_runner: Callable[[], ToolRunner]) -> None:
         self.title = title
         self.broker = broker
-        self._oracles = oracles
+        self._tool_runner = tool_runner
 
     def __repr__(self) -> str:
         return self.title
@@ -106,7 +107,7 @@ class Side:
 
     def tool(self, tool: str, *arguments: str, stdin: str = "") -> Ran:
         """Kafka's own tool, by its class (TopicCommand, ConfigCommand ...), on this cluster."""
-        return Ran(*Tools(self._oracles(), self.broker).attempt(tool, *arguments, stdin=stdin))
+        return Ran(*Tools(self._tool_runner(), self.broker).attempt(tool, *arguments, stdin=stdin))
 
     def create(self, topic: str, partitions: int = 1, **configs: str) -> None:
         """Keys with underscores for dots. The broker leads it when this returns."""
@@ -179,14 +180,14 @@ def our_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProce
 def ours(our_broker: BrokerProcess, request: pytest.FixtureRequest) -> Iterator[Side]:
     """A broker that logs an error is broken, whatever the command made of it."""
     our_broker.new_failures()
-    yield Side("Barnabas", our_broker, lambda: request.getfixturevalue("java_oracle"))
+    yield Side("Barnabas", our_broker, lambda: request.getfixturevalue("kafka_tools"))
     assert our_broker.new_failures() == ""
 
 
 @pytest.fixture
 def kafka(kafka_broker: KafkaBroker, request: pytest.FixtureRequest) -> Side:
     """For tests that are marked java."""
-    return Side("Kafka", kafka_broker, lambda: request.getfixturevalue("java_oracle"))
+    return Side("Kafka", kafka_broker, lambda: request.getfixturevalue("kafka_tools"))
 
 
 @pytest.fixture(params=["ours", pytest.param("kafka", marks=pytest.mark.java)])

@@ -16,9 +16,10 @@ from typing import cast
 import pytest
 
 from tests.clients.broker_process import QUICK, BrokerProcess
-from tests.clients.kafka_tools import Oracles, Tools
+from tests.clients.kafka_tools import Tools
 from tests.kafka.broker import KafkaBroker
 from tests.kafka.classpath import find_classpath
+from tests.kafka.tool_runner import ToolRunner
 
 BrokerMaker = Callable[..., BrokerProcess]
 
@@ -81,8 +82,8 @@ def broker(shared_broker: BrokerProcess) -> Iterator[BrokerProcess]:
 
 
 @pytest.fixture
-def tools(java_oracle: Oracles, broker: BrokerProcess) -> Tools:
-    return Tools(java_oracle, broker)
+def tools(kafka_tools: ToolRunner, broker: BrokerProcess) -> Tools:
+    return Tools(kafka_tools, broker)
 
 
 @pytest.fixture

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
 from tests.clients.waiting import PATIENCE_S
 from tests.kafka.classpath import java_command
-from tests.kafka.java_oracle import JavaOracle
+from tests.kafka.tool_runner import ToolRunner
 
-__all__ = ["Oracles", "Tools", "Verifiable", "table"]
+__all__ = ["Tools", "Verifiable", "table"]
 
-Oracles = Callable[[Path], JavaOracle]
-
-RUNNER = Path(__file__).with_name("ToolRunner.java")
 TOOLS = {
     "ConfigCommand": "kafka.admin.ConfigCommand",
     "ConsoleConsumer": "org.apache.kafka.tools.consumer.ConsoleConsumer",
@@ -30,10 +26,10 @@ class Broker(Protocol):
 
 
 class Tools:
-    """Those that end by themselves, in one JVM for all of them."""
+    """Those that end by themselves, given a broker."""
 
-    def __init__(self, oracles: Oracles, broker: Broker) -> None:
-        self._java = oracles(RUNNER)
+    def __init__(self, runner: ToolRunner, broker: Broker) -> None:
+        self._runner = runner
         self._broker = broker
 
     def run(self, tool: str, *arguments: str, stdin: str = "") -> str:
@@ -44,9 +40,7 @@ class Tools:
 
     def attempt(self, tool: str, *arguments: str, stdin: str = "") -> tuple[int, str, str]:
         name = TOOLS.get(tool, f"org.apache.kafka.tools.{tool}")
-        whole = ["--bootstrap-server", self._broker.bootstrap, *arguments]
-        answer = json.loads(self._java.ask(json.dumps({"tool": name, "arguments": whole, "input": stdin})))
-        return answer["code"], answer["out"], answer["err"]
+        return self._runner.attempt(name, "--bootstrap-server", self._broker.bootstrap, *arguments, stdin=stdin)
 
 
 class Verifiable:

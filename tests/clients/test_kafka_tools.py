@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.clients.broker_process import BrokerProcess
-from tests.clients.kafka_tools import Oracles, Tools, table
+from tests.clients.kafka_tools import Tools, table
 from tests.clients.waiting import wait_until
+from tests.kafka.tool_runner import ToolRunner
 
 pytestmark = [pytest.mark.slow, pytest.mark.java]
 
@@ -305,16 +306,16 @@ def compatibility(topic: str, *, lacking: str = "", nodes: int = 1, too_large: b
     return ["--topic", topic, *(word for each in flags.items() for word in each)]
 
 
-def test_compatibility(own_broker: Callable[..., BrokerProcess], java_oracle: Oracles, name: str) -> None:
+def test_compatibility(own_broker: Callable[..., BrokerProcess], kafka_tools: ToolRunner, name: str) -> None:
     """It finds what it is told to find, and fails for each thing that it is told not to find."""
-    tools = Tools(java_oracle, own_broker())
+    tools = Tools(kafka_tools, own_broker())
 
     def attempt(number: int, **wanted: object) -> tuple[int, str]:
         tools.run("TopicCommand", "--delete", "--topic", "newtopic", "--if-exists")
         topic = f"{name}-{number}"
         tools.run("TopicCommand", "--create", "--topic", topic)
         code, out, err = tools.attempt("ClientCompatibilityTest", *compatibility(topic, **wanted))  # type: ignore[arg-type]
-        return code, out + err
+        return code, err + out  # its verdict is the last line
 
     code, said = attempt(0)
     assert (code, said.splitlines()[-1]) == (0, "SUCCESS."), said

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.clients.broker_process import BrokerProcess
-from tests.clients.kafka_tools import Oracles, Tools, Verifiable
+from tests.clients.kafka_tools import Tools, Verifiable
 from tests.clients.waiting import wait_until
+from tests.kafka.tool_runner import ToolRunner
 
 pytestmark = [pytest.mark.slow, pytest.mark.java]
 
@@ -54,11 +55,11 @@ def wait_for_assignment(*members: Verifiable) -> None:
 
 
 def test_members_come_and_go(
-    verifiable: Starter, own_broker: Callable[..., BrokerProcess], java_oracle: Oracles, name: str, tmp_path: Path
+    verifiable: Starter, own_broker: Callable[..., BrokerProcess], kafka_tools: ToolRunner, name: str, tmp_path: Path
 ) -> None:
     """One joins, one dies without a word, one leaves, and the broker is killed and started again under the rest."""
     broker = own_broker()
-    tools = Tools(java_oracle, broker)
+    tools = Tools(kafka_tools, broker)
     tools.run("TopicCommand", "--create", "--topic", name, "--partitions", str(PARTITIONS))
     at = ("--bootstrap-server", broker.bootstrap, "--topic", name)
     config = tmp_path / "consumer.properties"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,7 @@ from barnabas.protocol.records.cluster_metadata import TopicRecord
 from barnabas.protocol.records.consumer_protocol import ConsumerProtocolSubscription
 from barnabas.protocol.schema import Data, Uuid
 from tests.kafka.broker import KafkaBroker
-from tests.kafka.classpath import java_command
+from tests.kafka.tool_runner import ToolRunner
 
 from .generated import every_version, full_message
 from .kafka_json import assert_same
@@ -60,16 +59,9 @@ def coordinator_records(log: CoordinatorLog) -> list[tuple[Data, Data, int]]:
     return found
 
 
-def dump(classpath: str, log: Path, option: str) -> list[dict[str, Any]]:
+def dump(tools: ToolRunner, log: Path, option: str) -> list[dict[str, Any]]:
     """What DumpLogSegments prints of each record's key and payload."""
-    command = [
-        *java_command(classpath, heap_mib=256),
-        "org.apache.kafka.tools.DumpLogSegments",
-        option,
-        "--files",
-        str(log),
-    ]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    printed = tools.run("org.apache.kafka.tools.DumpLogSegments", option, "--files", str(log))
     records = []
     for line in printed.splitlines():
         if line.startswith("| offset:"):
@@ -81,11 +73,11 @@ def dump(classpath: str, log: Path, option: str) -> list[dict[str, Any]]:
 
 @pytest.mark.java
 @pytest.mark.slow
-def test_kafka_dumps_every_metadata_record(kafka_classpath: str, tmp_path: Path) -> None:
+def test_kafka_dumps_every_metadata_record(kafka_tools: ToolRunner, tmp_path: Path) -> None:
     ours = [(full_message(cls, version), version) for cls, version in METADATA_RECORDS]
     log = tmp_path / "00000000000000000000.log"
     log.write_bytes(build_batch([Record(value=encode_metadata_record(*each), timestamp=1) for each in ours]))
-    dumped = dump(kafka_classpath, log, "--cluster-metadata-decoder")
+    dumped = dump(kafka_tools, log, "--cluster-metadata-decoder")
     assert len(dumped) == len(ours) > 26
     for (message, version), theirs in zip(ours, dumped, strict=True):
         assert theirs["payload"]["version"] == version
@@ -95,7 +87,7 @@ def test_kafka_dumps_every_metadata_record(kafka_classpath: str, tmp_path: Path)
 @pytest.mark.java
 @pytest.mark.slow
 @pytest.mark.parametrize("option", COORDINATOR_LOGS)
-def test_kafka_dumps_every_record_of_coordinators(kafka_classpath: str, tmp_path: Path, option: str) -> None:
+def test_kafka_dumps_every_record_of_coordinators(kafka_tools: ToolRunner, tmp_path: Path, option: str) -> None:
     ours = coordinator_records(COORDINATOR_LOGS[option])
     records = [
         Record(encode_coordinator_key(key), encode_versioned(value, version), timestamp=1)
@@ -103,7 +95,7 @@ def test_kafka_dumps_every_record_of_coordinators(kafka_classpath: str, tmp_path
     ]
     log = tmp_path / "00000000000000000000.log"
     log.write_bytes(build_batch(records))
-    dumped = dump(kafka_classpath, log, option)
+    dumped = dump(kafka_tools, log, option)
     assert len(dumped) == len(ours) > 0
     for (key, value, version), theirs in zip(ours, dumped, strict=True):
         assert theirs["key"]["type"] == str(key.__definition__.key)

@@ -20,6 +20,7 @@ from barnabas.storage.log import Log
 from barnabas.storage.offset_map import BYTES_PER_SLOT
 from barnabas.storage.topic_config import TopicConfig
 from tests.kafka.java_oracle import JavaOracle
+from tests.kafka.tool_runner import ToolRunner
 
 from .compacted import append, batches, compact_now, end_transaction, left, planned
 from .test_log_against_kafka import complaints, dump
@@ -215,27 +216,27 @@ def test_results_are_as_old_as_kafkas(java: JavaOracle, tmp_path: Path) -> None:
     assert len(ages[0]) > 1
 
 
-def test_kafkas_tool_finds_nothing_wrong(java: JavaOracle, kafka_classpath: str, tmp_path: Path) -> None:
+def test_kafkas_tool_finds_nothing_wrong(java: JavaOracle, kafka_tools: ToolRunner, tmp_path: Path) -> None:
     """It calls missing offsets wrong, and a time that only an empty header has: of Kafka's own result just the same."""
     pair = Pair(java, tmp_path, ONE_GROUP)
     rounds(pair, 5, [Compression.NONE], lambda: None)
     printed = []
     for directory in (pair.ours, pair.kafkas):
-        text = dump(kafka_classpath, directory, "--deep-iteration", "--print-data-log")
+        text = dump(kafka_tools, directory, "--deep-iteration", "--print-data-log")
         assert "deleteHorizonMs: OptionalLong[" in text
         found = [line for line in complaints(text) if "is followed by" not in line and "timestamp" not in line]
         assert found == []
-        sane = dump(kafka_classpath, directory, "--index-sanity-check")
+        sane = dump(kafka_tools, directory, "--index-sanity-check")
         assert complaints(sane) == []
         assert "00000000000000000000.index passed sanity check" in sane
         printed.append(sorted(text.replace(str(directory), "").splitlines()))
     assert printed[0] == printed[1]
 
 
-def test_kafkas_tool_finds_every_index_sane(java: JavaOracle, kafka_classpath: str, tmp_path: Path) -> None:
+def test_kafkas_tool_finds_every_index_sane(java: JavaOracle, kafka_tools: ToolRunner, tmp_path: Path) -> None:
     pair = Pair(java, tmp_path, SOME_GROUPS)
     rounds(pair, 5, list(Compression), lambda: None)
-    sane = dump(kafka_classpath, pair.ours, "--index-sanity-check")
+    sane = dump(kafka_tools, pair.ours, "--index-sanity-check")
     assert complaints(sane) == []
     assert len(pair.open(pair.ours).segments) > 2
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,8 +42,8 @@ from barnabas.storage.partition_metadata import read_partition_metadata
 from barnabas.storage.producer_state import AppendOrigin
 from barnabas.storage.topic_config import TopicConfig
 from tests.kafka.broker import KafkaBroker
-from tests.kafka.classpath import java_command
 from tests.kafka.client import RawClient
+from tests.kafka.tool_runner import ToolRunner
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
@@ -98,18 +97,16 @@ def records_of(log: Log) -> dict[int, bytes]:
     return found
 
 
-def dump(classpath: str, directory: Path, *options: str) -> str:
+def dump(tools: ToolRunner, directory: Path, *options: str) -> str:
     files = [
         path
         for path in directory.iterdir()
         if path.suffix in (".log", ".index", ".timeindex", ".txnindex", ".snapshot")
     ]
-    command = [*java_command(classpath, heap_mib=256), "org.apache.kafka.tools.DumpLogSegments", *options]
-    done = subprocess.run(
-        [*command, "--files", ",".join(map(str, sorted(files)))], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout + done.stderr
+    where = ("--files", ",".join(map(str, sorted(files))))
+    code, out, err = tools.attempt("org.apache.kafka.tools.DumpLogSegments", *options, *where)
+    assert code == 0, err
+    return out + err
 
 
 def complaints(printed: str) -> list[str]:
@@ -147,12 +144,12 @@ def written(request: pytest.FixtureRequest, tmp_path: Path) -> Log:
     return log
 
 
-def test_kafkas_tool_finds_nothing_wrong(kafka_classpath: str, written: Log) -> None:
-    checked = dump(kafka_classpath, written.directory, "--index-sanity-check")
+def test_kafkas_tool_finds_nothing_wrong(kafka_tools: ToolRunner, written: Log) -> None:
+    checked = dump(kafka_tools, written.directory, "--index-sanity-check")
     assert checked.count("passed sanity check.") >= 2 * len(written.segments)
-    verified = dump(kafka_classpath, written.directory, "--deep-iteration", "--verify-index-only")
+    verified = dump(kafka_tools, written.directory, "--deep-iteration", "--verify-index-only")
     assert complaints(checked + verified) == []
-    dumped = dump(kafka_classpath, written.directory, "--deep-iteration", "--print-data-log")
+    dumped = dump(kafka_tools, written.directory, "--deep-iteration", "--print-data-log")
     assert "isvalid: false" not in dumped
     found = {
         int(offset): text for offset, text in re.findall(r"^\| offset: (\d+) .* payload: (\d+)$", dumped, re.MULTILINE)

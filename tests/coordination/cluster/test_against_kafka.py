@@ -59,8 +59,8 @@ from barnabas.storage.meta_properties import META_PROPERTIES
 from tests.coordination.cluster import samples
 from tests.coordination.cluster.described import record_line
 from tests.kafka.broker import KafkaBroker
-from tests.kafka.classpath import java_command
 from tests.kafka.client import RawClient
+from tests.kafka.tool_runner import ToolRunner
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
@@ -215,7 +215,7 @@ def test_quorum_state_is_written_again_as_it_was(stopped: KafkaBroker) -> None:
     assert encode_quorum_state(state, version) == data
 
 
-def test_kafka_dumps_our_snapshot(stopped: KafkaBroker, kafka_classpath: str, tmp_path: Path) -> None:
+def test_kafka_dumps_our_snapshot(stopped: KafkaBroker, kafka_tools: ToolRunner, tmp_path: Path) -> None:
     """Of every kind of record that a log can hold."""
     image = ClusterImage()
     image.apply_batch([r for r in samples.everything() if getattr(r.message, "resource_type", 0) != 99], 0)
@@ -225,11 +225,10 @@ def test_kafka_dumps_our_snapshot(stopped: KafkaBroker, kafka_classpath: str, tm
     file.write_bytes(
         encode_snapshot(records, epoch=4, last_log_timestamp_ms=5, now_ms=6, kraft_version=1, voters=voters)
     )
-    tool = ["org.apache.kafka.tools.DumpLogSegments", "--cluster-metadata-decoder", "--files", str(file)]
-    command = [*java_command(kafka_classpath, heap_mib=256), *tool]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    said = done.stdout + done.stderr
+    dump = "org.apache.kafka.tools.DumpLogSegments"
+    code, out, err = kafka_tools.attempt(dump, "--cluster-metadata-decoder", "--files", str(file))
+    said = out + err
+    assert code == 0, said
     assert len([line for line in said.splitlines() if 'payload: {"type":"' in line]) == len(records)
     for control in ("SnapshotHeader", "KRaftVersion", "KRaftVoters", "SnapshotFooter"):
         assert control in said
@@ -274,7 +273,7 @@ def test_kafka_starts_from_our_snapshot(stopped: KafkaBroker, kafka_classpath: s
 
 @pytest.mark.parametrize("release", ["4.3", "4.1-IV1", "3.9", "3.5", "3.3-IV3"])
 def test_bootstrap_records_are_those_that_kafka_formats_with(
-    kafka_classpath: str, tmp_path: Path, release: str
+    kafka_classpath: str, kafka_tools: ToolRunner, tmp_path: Path, release: str
 ) -> None:
     kafka = KafkaBroker(kafka_classpath, tmp_path)
     kafka.configure({"controller.quorum.voters": f"1@127.0.0.1:{kafka.controller_port}"})
@@ -282,10 +281,8 @@ def test_bootstrap_records_are_those_that_kafka_formats_with(
     properties = kafka._properties_file
     text = "".join(line for line in properties.read_text().splitlines(True) if "bootstrap.servers" not in line)
     properties.write_text(text)
-    tool = ["kafka.tools.StorageTool", "format", "--cluster-id", kafka.cluster_id, "--config", str(properties)]
-    command = [*java_command(kafka_classpath, heap_mib=256), *tool, "--release-version", release]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    formatting = ["format", "--cluster-id", kafka.cluster_id, "--config", str(properties)]
+    kafka_tools.run("kafka.tools.StorageTool", *formatting, "--release-version", release)
     data = (kafka.data_directory / BOOTSTRAP_CHECKPOINT).read_bytes()
     version = next(each for each in reversed(MetadataVersion) if each.stable and each.text.startswith(release))
     assert list(decode_bootstrap_checkpoint(data)) == bootstrap_records(version)
