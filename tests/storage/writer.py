@@ -18,6 +18,9 @@ import random
 import sys
 from pathlib import Path
 
+from barnabas.protocol.batch_builder import build_batch
+from barnabas.protocol.batches import Batch
+from barnabas.protocol.record import Record
 from barnabas.storage.checkpoints import (
     LOG_START_OFFSET_CHECKPOINT,
     RECOVERY_POINT_OFFSET_CHECKPOINT,
@@ -87,6 +90,10 @@ def stop_logs(logs: list[Log], root: Path) -> None:
     write_clean_shutdown(logs[0].disk, root)
 
 
+def batch_of(values: list[bytes]) -> Batch:
+    return Batch(build_batch([Record(value=value, timestamp=NOW) for value in values]))
+
+
 def say(*words: object) -> None:
     print(*words, flush=True)
 
@@ -110,8 +117,6 @@ class Program:
             step(number)
 
     def append(self, number: int) -> None:
-        from .test_log import batch_of
-
         count = self.random.choice([1, 1, 2, 5])
         first, self.next = self.next, self.next + count
         numbers = range(first, first + count)
