@@ -30,10 +30,14 @@ COMMANDS: dict[str, Command | Group] = {
     "produce": Command("barnabas.cli.produce", "write records: lines, files, JSON with keys and headers"),
     "consume": Command("barnabas.cli.consume", "read records: follow, filter, a range, the last ones"),
     "groups": Command("barnabas.cli.groups", "list, describe, reset and delete groups, and watch their lag"),
+    "configs": Command("barnabas.cli.configs", "describe and alter what topics, brokers, users and others are set to"),
+    "quotas": Command("barnabas.cli.quotas", "list, set and remove what users, clients and addresses may do"),
     "offsets": Command("barnabas.cli.offsets", "where partitions begin and end, and which offset a moment has"),
     "records": Group(
         "delete and replay records",
-        {"delete": Command("barnabas.cli.delete_records", "delete the oldest records of partitions")},
+        {
+            "delete": Command("barnabas.cli.delete_records", "delete the oldest records of partitions"),
+        },
     ),
     "cluster": Group(
         "look at the cluster, and change what is the whole cluster's",
@@ -63,6 +67,7 @@ KAFKA_TOOLS: dict[str, tuple[str, ...]] = {
     "kafka-acls": ("acls",),
     "kafka-broker-api-versions": ("cluster", "api-versions"),
     "kafka-cluster": ("cluster",),
+    "kafka-configs": ("configs",),
     "kafka-console-consumer": ("consume",),
     "kafka-console-producer": ("produce",),
     "kafka-consumer-groups": ("groups",),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["parse_quantity", "size_text"]
+__all__ = ["number_text", "parse_quantity", "size_text"]
 
 _STEP = 1024
 _SUFFIXES = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
@@ -29,6 +29,11 @@ def size_text(size_bytes: float) -> str:
         size_bytes /= _STEP
         power += 1
     return f"{size_bytes:.1f} {_SUFFIXES[power]}" if power else f"{size_bytes:.0f} B"
+
+
+def number_text(value: float) -> str:
+    """Without a point where nothing is behind it."""
+    return f"{value:.0f}" if value.is_integer() else repr(value)
 
 
 def parse_quantity(text: str) -> float:

@@ -59,6 +59,9 @@ class Resource(NamedTuple):
     name: str
     """Of a broker its number; empty for what holds for all brokers."""
 
+    def __str__(self) -> str:
+        return f"{self.kind.name.lower().replace('_', ' ')} {self.name or 'defaults'}"
+
     @property
     def node_id(self) -> int | None:
         """The broker that alone can answer for it."""
@@ -85,8 +88,9 @@ def describe_configs(
         else:
             answer = cluster.ask_node(node_id, request, DescribeConfigsResponse)
         for result in answer.results:
-            check(result.error_code, result.error_message)
-            found[Resource(ResourceKind(result.resource_type), result.resource_name)] = result.configs
+            resource = Resource(ResourceKind(result.resource_type), result.resource_name)
+            check(result.error_code, result.error_message or str(resource))
+            found[resource] = result.configs
     return found
 
 
@@ -99,11 +103,11 @@ def alter_configs(
     altered = AlterConfigsResource(resource_type=resource.kind, resource_name=resource.name, configs=changes)
     request = IncrementalAlterConfigsRequest(resources=[altered], validate_only=dry)
     if resource.node_id is None:
-        answer = cluster.ask(request, IncrementalAlterConfigsResponse)
+        answer = cluster.ask_controller(request, IncrementalAlterConfigsResponse)
     else:
         answer = cluster.ask_node(resource.node_id, request, IncrementalAlterConfigsResponse)
     for response in answer.responses:
-        check(response.error_code, response.error_message)
+        check(response.error_code, response.error_message or str(resource))
 
 
 def list_config_resources(cluster: Cluster, kind: ResourceKind) -> list[str]:

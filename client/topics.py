@@ -1,4 +1,4 @@
-"""What a cluster tells of its topics: partitions and replicas, how large the logs are, which offsets they hold."""
+"""What a cluster tells of its topics: partitions and replicas, and how large the logs are."""
 
 from __future__ import annotations
 
@@ -20,12 +20,6 @@ from barnabas.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponse,
     TopicRequest,
 )
-from barnabas.protocol.messages.list_offsets import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    ListOffsetsTopic,
-)
 from barnabas.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
@@ -34,22 +28,18 @@ from barnabas.protocol.messages.list_partition_reassignments import (
 from barnabas.protocol.schema import Uuid
 
 __all__ = [
-    "EARLIEST",
     "INTERNAL_TOPICS",
-    "LATEST",
     "PARTITIONS_AT_ONCE",
     "LogSize",
     "PartitionState",
     "TopicState",
     "describe_topics",
     "describe_topics_by_id",
-    "end_offsets",
     "log_sizes",
     "reassignments",
 ]
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
-EARLIEST, LATEST = -2, -1
 PARTITIONS_AT_ONCE = 2000
 """Of all topics together in one answer, as Kafka's own client asks for."""
 
@@ -193,25 +183,4 @@ def log_sizes(cluster: Cluster, topics: Iterable[TopicState]) -> dict[tuple[Part
                         if not log.is_future_key:
                             at = Partition(each.name, log.partition_index), node_id
                             found[at] = LogSize(log.partition_size, log.offset_lag)
-    return found
-
-
-def end_offsets(cluster: Cluster, topics: Iterable[TopicState], which: int) -> dict[Partition, int]:
-    """EARLIEST or LATEST, of the partitions that have a leader now who answers."""
-    by_leader: dict[int, list[ListOffsetsTopic]] = {}
-    for topic in topics:
-        for leader in {each.leader for each in topic.partitions if each.leader is not None}:
-            asked = [
-                ListOffsetsPartition(partition_index=each.number, timestamp=which)
-                for each in topic.partitions
-                if each.leader == leader
-            ]
-            by_leader.setdefault(leader, []).append(ListOffsetsTopic(name=topic.name, partitions=asked))
-    found: dict[Partition, int] = {}
-    for leader, wanted in by_leader.items():
-        request = ListOffsetsRequest(replica_id=-1, topics=wanted, timeout_ms=int(cluster.timeout_s * 1000))
-        for answered in cluster.ask_node(leader, request, ListOffsetsResponse).topics:
-            for partition in answered.partitions:
-                if not partition.error_code:
-                    found[Partition(answered.name, partition.partition_index)] = partition.offset
     return found

@@ -8,16 +8,8 @@ from dataclasses import dataclass, field
 
 from barnabas.client.cluster import Cluster, Partition
 from barnabas.client.configs import Resource, ResourceKind, Source, describe_configs
-from barnabas.client.topics import (
-    EARLIEST,
-    LATEST,
-    LogSize,
-    PartitionState,
-    TopicState,
-    end_offsets,
-    log_sizes,
-    reassignments,
-)
+from barnabas.client.offsets import EARLIEST, LATEST, FoundOffset, list_offsets
+from barnabas.client.topics import LogSize, PartitionState, TopicState, log_sizes, reassignments
 from barnabas.protocol.messages.describe_configs import DescribeConfigsResourceResult
 from barnabas.protocol.messages.list_partition_reassignments import OngoingPartitionReassignment
 
@@ -85,7 +77,7 @@ def described_topics(
     configs = describe_configs(cluster, [Resource(ResourceKind.TOPIC, each.name) for each in states])
     moving = reassignments(cluster)
     logs = log_sizes(cluster, states) if sizes or offsets else {}
-    first, end = ((end_offsets(cluster, states, which) if offsets else {}) for which in (EARLIEST, LATEST))
+    first, end = ((_offsets(cluster, states, which) if offsets else {}) for which in (EARLIEST, LATEST))
 
     def described(topic: TopicState, state: PartitionState) -> DescribedPartition:
         at = Partition(topic.name, state.number)
@@ -100,6 +92,15 @@ def described_topics(
         )
         for topic in states
     ]
+
+
+def _offsets(cluster: Cluster, states: Sequence[TopicState], which: int) -> dict[Partition, int]:
+    """Of those that have a leader who answers."""
+    led = [
+        Partition(topic.name, each.number) for topic in states for each in topic.partitions if each.leader is not None
+    ]
+    found = list_offsets(cluster, dict.fromkeys(led, which))
+    return {partition: each.offset for partition, each in found.items() if isinstance(each, FoundOffset)}
 
 
 def is_reported(

@@ -41,7 +41,7 @@ def describe(cluster: Cluster, arguments: argparse.Namespace, output: Output) ->
     elif arguments.plain:
         _plainly(topics, arguments, output, reporting=reporting)
     elif arguments.topics_with_overrides:
-        output.table(["topic", "configs"], [[each.state.name, _configs_text(each)] for each in topics])
+        output.table(["topic", "configs"], [[each.state.name, _configs_text(each, "  ")] for each in topics])
     elif reporting:
         rows = [[topic.state.name, *_cells(each)] for topic in topics for each in topic.partitions]
         output.table(["topic", *_COLUMNS], rows)
@@ -88,7 +88,7 @@ def _table(topic: DescribedTopic, output: Output, *, offsets: bool) -> None:
     about += [f"id {state.topic_id}"] if state.topic_id != Uuid.ZERO else []
     output.line(f"{output.good(state.name)}: {', '.join(about)}")
     if topic.own_configs:
-        output.line(f"  {_configs_text(topic)}")
+        output.line(f"  {_configs_text(topic, '  ')}")
     columns, cells = list(_COLUMNS), [_cells(each) for each in topic.partitions]
 
     def add(title: str, values: list[Any]) -> None:
@@ -127,8 +127,8 @@ def _warn(topic: DescribedTopic, output: Output) -> None:
         output.line(output.warn(f"Under-replicated: {_ids(lagging)}"))
 
 
-def _configs_text(topic: DescribedTopic) -> str:
-    return ",".join(f"{key}={_text(value)}" for key, value in topic.own_configs.items())
+def _configs_text(topic: DescribedTopic, divider: str = ",") -> str:
+    return divider.join(f"{key}={_text(value)}" for key, value in topic.own_configs.items())
 
 
 def _ids(numbers: Any) -> str:
