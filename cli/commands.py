@@ -61,11 +61,13 @@ COMMANDS: dict[str, Command | Group] = {
     "transactions": Command(
         "barnabas.cli.transactions.command", "list and describe transactions, and end hanging ones"
     ),
+    "client-metrics": Command("barnabas.cli.client_metrics", "which metrics clients shall push, how often"),
 }
 
 KAFKA_TOOLS: dict[str, tuple[str, ...]] = {
     "kafka-acls": ("acls",),
     "kafka-broker-api-versions": ("cluster", "api-versions"),
+    "kafka-client-metrics": ("client-metrics",),
     "kafka-cluster": ("cluster",),
     "kafka-configs": ("configs",),
     "kafka-console-consumer": ("consume",),
