@@ -98,9 +98,12 @@ def _order(part: object) -> int:
     return kinds.index(kind) if kind in kinds else len(kinds)
 
 
-def _entity_order(quota: Quota) -> list[tuple[bool, bool, str]]:
-    """Users first, each before its clients, defaults before names."""
-    return [
-        (kind not in quota.entity, quota.entity.get(kind) is not None, quota.entity.get(kind) or "")
-        for kind in (USER, CLIENT_ID, IP)
-    ]
+def _entity_order(quota: Quota) -> tuple[object, ...]:
+    """Users, each before its clients; then clients; then addresses. Defaults before names."""
+    kinds = (USER, CLIENT_ID, IP)
+    first = next((at for at, kind in enumerate(kinds) if kind in quota.entity), len(kinds))
+    names = [quota.entity.get(kind) for kind in kinds]
+    return (
+        first,
+        *((kind in quota.entity, name is not None, name or "") for kind, name in zip(kinds, names, strict=True)),
+    )
