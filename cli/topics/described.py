@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from barnabas.client.cluster import Cluster, Partition
@@ -60,13 +60,21 @@ class DescribedTopic:
 
     @property
     def own_configs(self) -> dict[str, str | None]:
-        """Those that are not Kafka's defaults: set for the topic, or for the broker that answers."""
-        own = sorted(self.configs, key=lambda config: config.name)
-        return {each.name: each.value for each in own if each.config_source != Source.DEFAULT_CONFIG}
+        """Those that are not Kafka's defaults: set for the topic, or for brokers. Kafka's tool tells of these."""
+        return self._configs(lambda source: source != Source.DEFAULT_CONFIG)
+
+    @property
+    def set_configs(self) -> dict[str, str | None]:
+        """Those that are set for the topic itself."""
+        return self._configs(lambda source: source == Source.DYNAMIC_TOPIC_CONFIG)
+
+    def _configs(self, wanted: Callable[[int], bool]) -> dict[str, str | None]:
+        found = sorted(self.configs, key=lambda config: config.name)
+        return {each.name: each.value for each in found if wanted(each.config_source)}
 
     @property
     def min_in_sync(self) -> int:
-        return next(int(each.value or 1) for each in self.configs if each.name == "min.insync.replicas")
+        return next((int(each.value or 1) for each in self.configs if each.name == "min.insync.replicas"), 1)
 
 
 def described_topics(

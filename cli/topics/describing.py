@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import Any
 
 from barnabas.cli.failures import CommandFailed, WrongUsage
@@ -21,35 +22,43 @@ from barnabas.client.topics import (
 )
 from barnabas.protocol.schema import Uuid
 
-__all__ = ["describe"]
+__all__ = ["describe", "tell"]
 
 
 def describe(cluster: Cluster, arguments: argparse.Namespace, output: Output) -> None:
     topics = described_topics(
         cluster, _states(cluster, arguments), sizes=not arguments.plain, offsets=arguments.offsets
     )
-    reporting = any(getattr(arguments, name) for name in REPORTS)
     if arguments.topics_with_overrides:
         topics = [topic for topic in topics if topic.own_configs]
-    elif reporting:
+    elif _reports(arguments):
         live = {node.node_id for node in cluster.nodes}
         for topic in topics:
             topic.partitions = [each for each in topic.partitions if is_reported(topic, each, arguments, live)]
         topics = [topic for topic in topics if topic.partitions]
+    tell(topics, arguments, output)
+
+
+def tell(topics: list[DescribedTopic], arguments: argparse.Namespace, output: Output) -> None:
     if output.as_json:
         output.json([_topic_json(topic, partitions=not arguments.topics_with_overrides) for topic in topics])
     elif arguments.plain:
-        _plainly(topics, arguments, output, reporting=reporting)
+        _plainly(topics, arguments, output)
     elif arguments.topics_with_overrides:
-        output.table(["topic", "configs"], [[each.state.name, _configs_text(each, "  ")] for each in topics])
-    elif reporting:
-        rows = [[topic.state.name, *_cells(each)] for topic in topics for each in topic.partitions]
-        output.table(["topic", *_COLUMNS], rows)
+        rows = [[each.state.name, _configs_text(each.own_configs, "  ")] for each in topics]
+        output.table(["topic", "configs"], rows)
+    elif _reports(arguments):
+        _report(topics, arguments, output)
     else:
         for number, topic in enumerate(topics):
             if number:
                 output.line()
             _table(topic, output, offsets=arguments.offsets)
+
+
+def _reports(arguments: argparse.Namespace) -> list[str]:
+    """Those that were asked for."""
+    return [name for name in REPORTS if getattr(arguments, name)]
 
 
 def _states(cluster: Cluster, arguments: argparse.Namespace) -> list[TopicState]:
@@ -87,8 +96,8 @@ def _table(topic: DescribedTopic, output: Output, *, offsets: bool) -> None:
     about = [f"{count} partition{'s' if count != 1 else ''}", f"{factor} replica{'s' if factor != 1 else ''}"]
     about += [f"id {state.topic_id}"] if state.topic_id != Uuid.ZERO else []
     output.line(f"{output.good(state.name)}: {', '.join(about)}")
-    if topic.own_configs:
-        output.line(f"  {_configs_text(topic, '  ')}")
+    if topic.set_configs:
+        output.line(f"  {_configs_text(topic.set_configs, '  ')}")
     columns, cells = list(_COLUMNS), [_cells(each) for each in topic.partitions]
 
     def add(title: str, values: list[Any]) -> None:
@@ -112,6 +121,15 @@ def _table(topic: DescribedTopic, output: Output, *, offsets: bool) -> None:
     _warn(topic, output)
 
 
+def _report(topics: list[DescribedTopic], arguments: argparse.Namespace, output: Output) -> None:
+    if topics:
+        rows = [[topic.state.name, *_cells(each)] for topic in topics for each in topic.partitions]
+        output.table(["topic", *_COLUMNS], rows)
+    else:
+        wanted = (name.removesuffix("_partitions").replace("_", "-") for name in _reports(arguments))
+        output.note(f"There are no {' or '.join(wanted)} partitions.")
+
+
 def _cells(partition: DescribedPartition) -> list[Any]:
     state = partition.state
     leader = "none" if state.leader is None else state.leader
@@ -127,8 +145,8 @@ def _warn(topic: DescribedTopic, output: Output) -> None:
         output.line(output.warn(f"Under-replicated: {_ids(lagging)}"))
 
 
-def _configs_text(topic: DescribedTopic, divider: str = ",") -> str:
-    return divider.join(f"{key}={_text(value)}" for key, value in topic.own_configs.items())
+def _configs_text(configs: Mapping[str, str | None], divider: str) -> str:
+    return divider.join(f"{key}={_text(value)}" for key, value in configs.items())
 
 
 def _ids(numbers: Any) -> str:
@@ -142,15 +160,15 @@ def _text(value: str | None) -> str:
 # As kafka-topics.sh
 
 
-def _plainly(topics: list[DescribedTopic], arguments: argparse.Namespace, output: Output, *, reporting: bool) -> None:
+def _plainly(topics: list[DescribedTopic], arguments: argparse.Namespace, output: Output) -> None:
     for topic in topics:
         state = topic.state
-        if not reporting:
+        if not _reports(arguments):
             first = topic.partitions[0]
             topic_id = f"\tTopicId: {state.topic_id}" if state.topic_id != Uuid.ZERO else ""
             output.line(
                 f"Topic: {state.name}{topic_id}\tPartitionCount: {len(topic.partitions)}"
-                f"\tReplicationFactor: {first.replication_factor}\tConfigs: {_configs_text(topic)}"
+                f"\tReplicationFactor: {first.replication_factor}\tConfigs: {_configs_text(topic.own_configs, ',')}"
             )
         if not arguments.topics_with_overrides:
             for partition in topic.partitions:

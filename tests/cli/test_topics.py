@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Mapping
 from itertools import product
 
 import pytest
@@ -10,6 +15,11 @@ import pytest
 from barnabas.cli.failures import WrongUsage
 from barnabas.cli.topics.changing import parse_assignment, parse_topic_configs
 from barnabas.cli.topics.selecting import matching
+from barnabas.client.address import Address
+from barnabas.client.cluster import Cluster
+from barnabas.client.properties import ClientProperties
+from barnabas.client.topics import describe_topics, describe_topics_by_id
+from barnabas.protocol.errors import KafkaError
 from tests.cli.beside import Both, Side, run
 from tests.clients.waiting import wait_until
 
@@ -106,7 +116,8 @@ def test_tables_are_for_people(ours: Side, name: str) -> None:
     assert " ".join(columns.split()) == "PARTITION LEADER REPLICAS ISR SIZE FIRST OFFSET END OFFSET MESSAGES LAG"
     assert [row.split()[:4] for row in rows] == [["0", "1", "1", "1"], ["1", "1", "1", "1"]]
     assert [row.split()[-2:] for row in rows] == [["0", "0"], ["2", "0"]]
-    assert ours.run("topics describe", name, "--under-replicated-partitions").splitlines()[1:] == []
+    none = ours.attempt("topics describe", name, "--under-replicated-partitions", "--unavailable-partitions")
+    assert none == (0, "", "There are no under-replicated or unavailable partitions.\n")
     (line,) = ours.run("topics describe", name, "--at-min-isr-partitions").splitlines()[1:][:1]
     assert line.split()[:2] == [name, "0"]
     assert f"{name}  " in ours.run("topics describe", name, "--topics-with-overrides")
@@ -156,6 +167,61 @@ def test_an_expression_or_an_id_that_cannot_be_read(ours: Side) -> None:
     assert "no regular expression" in ours.attempt("topics list", "(").err
     assert ours.attempt("topics describe", "--topic-id", "short").code == 2
     assert run("topics", "--bootstrap-server", "127.0.0.1:1", "--list").code == 1
+
+
+def test_a_watch_goes_on_until_ctrl_c(ours: Side, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours.create(name)
+    pauses = []
+
+    def pause(seconds: float) -> None:
+        """Who watches sees one message more, and then has seen enough."""
+        pauses.append(seconds)
+        if len(pauses) > 1:
+            raise KeyboardInterrupt
+        ours.produce(name, b"one")
+
+    monkeypatch.setattr("barnabas.cli.output.time.sleep", pause)
+    ran = ours.attempt("topics describe", name, "--offsets", "--json", "--watch", "0.5")
+    assert ran.code == 130
+    assert pauses == [0.5, 0.5]
+    counts = [json.loads(line)[0]["partitions"][0]["messages"] for line in ran.out.splitlines()]
+    assert counts == [0, 1]
+    ran = ours.attempt("topics list", name, "--watch")
+    assert (ran.code, ran.out.splitlines()[1:]) == (130, [name])
+
+
+def test_older_brokers_tell_by_metadata(ours: Side, name: str) -> None:
+    class Older(Cluster):
+        @property
+        def offered(self) -> Mapping[int, tuple[int, int]]:
+            return {key: versions for key, versions in super().offered.items() if key != 75}
+
+    ours.create(name, 2)
+    where = [Address(ours.broker.host, ours.broker.port)]
+    with Cluster(where, ClientProperties(), 10) as newer, Older(where, ClientProperties(), 10) as older:
+        (told,), (by_metadata,) = describe_topics(newer, [name], 1), describe_topics(older, [name])
+        assert [each.elr for each in told.partitions] == [[], []]
+        unknown = [each._replace(elr=None, last_known_elr=None) for each in told.partitions]
+        assert by_metadata == told._replace(partitions=unknown)
+        assert describe_topics_by_id(newer, [told.topic_id]) == [by_metadata]
+        with pytest.raises(KafkaError, match="no-such-topic"):
+            describe_topics(newer, ["no-such-topic"])
+
+
+@pytest.mark.slow
+def test_deleting_is_confirmed_on_a_terminal(ours: Side, name: str) -> None:
+    ours.create(name)
+    command = [sys.executable, "-m", "barnabas.cli", "topics", "delete", name, "--bootstrap-server", ours.bootstrap]
+    for answer, code, said in (("n", 1, "Nothing was done"), ("y", 0, f"Deleted topic {name}.")):
+        ours_end, its_end = pty.openpty()
+        with subprocess.Popen(command, stdin=its_end, stdout=its_end, stderr=its_end) as process:
+            os.close(its_end)
+            told = os.read(ours_end, 1000).decode()
+            assert told == f"Delete topic {name}, with all records? [y/N] "
+            os.write(ours_end, f"{answer}\n".encode())
+            assert process.wait(20) == code
+            assert said in os.read(ours_end, 1000).decode()
+            os.close(ours_end)
 
 
 def test_topics_are_matched_as_kafka_matches_them() -> None:
