@@ -149,7 +149,10 @@ def _otherwise(config: DescribeConfigsResourceResult) -> str:
     if len(config.synonyms) < 2:
         return ""
     other = config.synonyms[1]
-    return f"{'(hidden)' if config.is_sensitive else other.value} ({_origin(other.source)})"
+    value = "(hidden)" if config.is_sensitive else other.value
+    # Such as log.retention.hours, where log.retention.ms is not set.
+    name = "" if other.name == config.name else f"{other.name}="
+    return f"{name}{value} ({_origin(other.source)})"
 
 
 # As kafka-configs.sh

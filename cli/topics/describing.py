@@ -41,7 +41,7 @@ def describe(cluster: Cluster, arguments: argparse.Namespace, output: Output) ->
 
 def tell(topics: list[DescribedTopic], arguments: argparse.Namespace, output: Output) -> None:
     if output.as_json:
-        output.json([_topic_json(topic, partitions=not arguments.topics_with_overrides) for topic in topics])
+        output.json([_topic_json(topic, arguments) for topic in topics])
     elif arguments.plain:
         _plainly(topics, arguments, output)
     elif arguments.topics_with_overrides:
@@ -194,7 +194,7 @@ def _plain_line(topic: str, partition: DescribedPartition) -> str:
 # For programs
 
 
-def _topic_json(topic: DescribedTopic, *, partitions: bool) -> dict[str, Any]:
+def _topic_json(topic: DescribedTopic, arguments: argparse.Namespace) -> dict[str, Any]:
     state = topic.state
     told: dict[str, Any] = {
         "topic": state.name,
@@ -204,12 +204,12 @@ def _topic_json(topic: DescribedTopic, *, partitions: bool) -> dict[str, Any]:
         "replication_factor": len(state.partitions[0].replicas),
         "configs": topic.own_configs,
     }
-    if partitions:
-        told["partitions"] = [_partition_json(each) for each in topic.partitions]
+    if not arguments.topics_with_overrides:
+        told["partitions"] = [_partition_json(each, offsets=arguments.offsets) for each in topic.partitions]
     return told
 
 
-def _partition_json(partition: DescribedPartition) -> dict[str, Any]:
+def _partition_json(partition: DescribedPartition, *, offsets: bool) -> dict[str, Any]:
     state, moving = partition.state, partition.reassignment
     told: dict[str, Any] = {
         "partition": state.number,
@@ -223,7 +223,7 @@ def _partition_json(partition: DescribedPartition) -> dict[str, Any]:
         "removing_replicas": list(moving.removing_replicas) if moving else [],
         "size_bytes": partition.size_bytes,
     }
-    if partition.end_offset is not None:
+    if offsets:
         told |= {
             "first_offset": partition.first_offset,
             "end_offset": partition.end_offset,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,7 +33,8 @@ def partition(
     elr: Sequence[int] | None = (),
 ) -> DescribedPartition:
     state = PartitionState(number, leader, replicas, isr, elr, elr, [])
-    return DescribedPartition(state, moving, {node: LogSize(1000 * node, node - 1) for node in isr}, 5, 15)
+    first, end = (5, 15) if leader else (None, None)
+    return DescribedPartition(state, moving, {node: LogSize(1000 * node, node - 1) for node in isr}, first, end)
 
 
 def topic(*partitions: DescribedPartition, min_in_sync: int = 2) -> DescribedTopic:
@@ -77,6 +79,16 @@ def options(*given: str, **others: Any) -> argparse.Namespace:
 def test_a_report_is_about_the_partitions_that_kafka_s_tool_reports(report: str, numbers: list[int]) -> None:
     found = [each.state.number for each in ALL.partitions if is_reported(ALL, each, options(report), LIVE)]
     assert found == numbers
+
+
+def test_programs_find_every_key_also_where_there_is_no_leader() -> None:
+    stream = io.StringIO()
+    tell([ALL], options("offsets"), Output(as_json=True, stream=stream))
+    (told,) = json.loads(stream.getvalue())
+    assert len({tuple(each) for each in told["partitions"]}) == 1
+    leaderless = told["partitions"][3]
+    assert [leaderless[key] for key in ("leader", "end_offset", "messages", "size_bytes")] == [None] * 4
+    assert (told["partitions"][4]["adding_replicas"], told["partitions"][4]["lag"]) == ([3, 4], 1)
 
 
 def test_replicas_that_are_being_added_do_not_count_yet() -> None:
