@@ -31,7 +31,7 @@ _ACTIONS = Actions(
         "set": "give a user, a client, both together, or an address a quota",
         "remove": "take quotas away; without KEY, all that it has",
     },
-    operand="KEY[=VALUE]",
+    operand="KEY=VALUE",
     default="list",
 )
 _TYPES = {"user": USER, "client": CLIENT_ID, "ip": IP}
