@@ -27,6 +27,7 @@ from barnabas.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
     DescribeShareGroupOffsetsRequestGroup,
     DescribeShareGroupOffsetsResponse,
+    DescribeShareGroupOffsetsResponsePartition,
 )
 from barnabas.protocol.messages.share_group_describe import ShareGroupDescribeRequest, ShareGroupDescribeResponse
 
@@ -102,12 +103,7 @@ def share_offsets(cluster: Cluster, groups: Iterable[str]) -> dict[str, dict[Par
         return {
             group.group_id: error_of(group.error_code, group.error_message)
             or {
-                Partition(topic.topic_name, each.partition_index): ShareOffset(
-                    *(
-                        None if value == _UNKNOWN else value
-                        for value in (each.start_offset, each.leader_epoch, each.lag)
-                    )
-                )
+                Partition(topic.topic_name, each.partition_index): _share_offset(each)
                 for topic in group.topics
                 for each in topic.partitions
                 if not each.error_code
@@ -116,6 +112,14 @@ def share_offsets(cluster: Cluster, groups: Iterable[str]) -> dict[str, dict[Par
         }
 
     return ask_coordinators(cluster, groups, ask)
+
+
+def _share_offset(told: DescribeShareGroupOffsetsResponsePartition) -> ShareOffset:
+    """Before anything was shared, what else is told means nothing."""
+    if told.start_offset == _UNKNOWN:
+        return ShareOffset(None, None, None)
+    epoch, lag = (None if value == _UNKNOWN else value for value in (told.leader_epoch, told.lag))
+    return ShareOffset(told.start_offset, epoch, lag)
 
 
 def alter_share_offsets(cluster: Cluster, group: str, offsets: Mapping[Partition, int]) -> dict[Partition, KafkaError]:

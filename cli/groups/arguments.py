@@ -165,7 +165,7 @@ def wanted_of(arguments: argparse.Namespace, action: str, words: list[str]) -> W
 
 def _check_together(arguments: argparse.Namespace, action: str) -> None:
     for name, actions in _ONLY_WITH.items():
-        if getattr(arguments, name) not in (None, False, []) and action not in actions:
+        if _is_given(arguments, name) and action not in actions:
             raise WrongUsage(f"--{_flag(name)} goes with {' and '.join(actions)}, not with {action}")
 
 
@@ -181,7 +181,7 @@ def _check_groups(arguments: argparse.Namespace, action: str, groups: list[str])
 
 
 def _check_describe(arguments: argparse.Namespace) -> None:
-    views = [name for name in ("members", "offsets", "state") if getattr(arguments, name) not in (None, False)]
+    views = [name for name in ("members", "offsets", "state") if _is_given(arguments, name)]
     if len(views) > 1:
         raise WrongUsage(f"describe takes one of --{', --'.join(views)}")
     if arguments.state:
@@ -191,7 +191,7 @@ def _check_describe(arguments: argparse.Namespace) -> None:
 def _check_reset(arguments: argparse.Namespace) -> None:
     if arguments.dry_run and arguments.execute:
         raise WrongUsage("reset-offsets takes --dry-run or --execute, not both")
-    given = [name for name in SCENARIOS if getattr(arguments, name) not in (None, False)]
+    given = [name for name in SCENARIOS if _is_given(arguments, name)]
     if len(given) != 1:
         named = ", ".join(f"--{_flag(name)}" for name in given or SCENARIOS)
         raise WrongUsage(f"reset-offsets takes one of {named}")
@@ -199,6 +199,12 @@ def _check_reset(arguments: argparse.Namespace) -> None:
         raise WrongUsage("reset-offsets takes --topic or --all-topics")
     if arguments.share and given[0] not in ("to_earliest", "to_latest", "to_datetime"):
         raise WrongUsage("a share group takes --to-earliest, --to-latest or --to-datetime")
+
+
+def _is_given(arguments: argparse.Namespace, name: str) -> bool:
+    """Offset 0 and --state without a value are."""
+    value = getattr(arguments, name)
+    return value is not None and value is not False and value != []
 
 
 def _flag(name: str) -> str:

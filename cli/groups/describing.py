@@ -41,7 +41,7 @@ def describe(cluster: Cluster, output: Output, wanted: Wanted) -> bool:
     else:
         return _describe_offsets(cluster, output, groups, verbose=options.verbose) or complained
     for group in groups:
-        if _is_worth_showing(output, group, len(group.members) if options.members else 1):
+        if _is_worth_showing(output, group, 1):
             show(output, group, verbose=options.verbose)
     if output.as_json:
         output.json([_group_json(group) for group in groups])

@@ -40,9 +40,9 @@ class _Step(NamedTuple):
 def reset(cluster: Cluster, output: Output, wanted: Wanted) -> bool:
     """Whether there was something to complain of."""
     options = wanted.options
+    resetter = _Resetter(cluster, output, wanted)
     if not options.execute and not options.dry_run:
         output.note("Nothing is changed without --execute: this is a dry run.")
-    resetter = _Resetter(cluster, output, wanted)
     plan = resetter.plan()
     steps = [
         _Step(group, partition, resetter.before(group, partition), offset)
