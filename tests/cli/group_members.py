@@ -21,7 +21,11 @@ from barnabas.protocol.messages.streams_group_heartbeat import (
     Topology,
 )
 from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
-from barnabas.protocol.records.consumer_protocol import ConsumerProtocolAssignment, TopicPartition
+from barnabas.protocol.records.consumer_protocol import (
+    ConsumerProtocolAssignment,
+    ConsumerProtocolSubscription,
+    TopicPartition,
+)
 from tests.cli.beside import Side
 from tests.clients.raw_group import find_coordinator
 from tests.clients.waiting import wait_until
@@ -40,9 +44,10 @@ def classic_member(
     """The only member of a classic group; its name."""
     with side.client() as client:
         find_coordinator(client, group)
-        joined = _join(client, group, "", instance_id)
+        subscription = encode_versioned(ConsumerProtocolSubscription(topics=list(assigned)), 1)
+        joined = _join(client, group, "", instance_id, subscription)
         if not joined.generation_id > 0:
-            joined = _join(client, group, joined.member_id, instance_id)
+            joined = _join(client, group, joined.member_id, instance_id, subscription)
         _sync(client, group, joined, assigned, instance_id)
         yield joined.member_id
         identity = MemberIdentity(member_id=joined.member_id, group_instance_id=instance_id)
@@ -50,7 +55,9 @@ def classic_member(
         assert answer.error_code == 0
 
 
-def _join(client: RawClient, group: str, member_id: str, instance_id: str | None) -> JoinGroupResponse:
+def _join(
+    client: RawClient, group: str, member_id: str, instance_id: str | None, subscription: bytes
+) -> JoinGroupResponse:
     request = JoinGroupRequest(
         group_id=group,
         session_timeout_ms=_SESSION_MS,
@@ -58,7 +65,7 @@ def _join(client: RawClient, group: str, member_id: str, instance_id: str | None
         member_id=member_id,
         group_instance_id=instance_id,
         protocol_type="consumer",
-        protocols=[JoinGroupRequestProtocol(name="range", metadata=b"")],
+        protocols=[JoinGroupRequestProtocol(name="range", metadata=subscription)],
     )
     return client.ask(request, 9, JoinGroupResponse)
 
