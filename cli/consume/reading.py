@@ -52,32 +52,19 @@ class Reader:
     def records(self, *, idle_s: float | None = None) -> Iterator[Record]:
         """Until all partitions are at their ends, nobody wants more, or nothing has come for that long."""
         last_s = time.monotonic()
-        while not self._interruption:
-            left_s = None if idle_s is None else max(0.0, last_s + idle_s - time.monotonic())
+        while not self._interruption and not self._is_at_the_end():
+            left_s = None if idle_s is None else last_s + idle_s - time.monotonic()
+            if left_s is not None and left_s < 0:
+                return
             self._before_waiting()
             self._rest = self._poll(left_s)
             if not self._rest:
-                if self._is_at_the_end() or (idle_s is not None and time.monotonic() - last_s > idle_s):
-                    return
                 self._vigil.idle()
                 continue
             self._vigil.busy()
-            while self._rest:
-                if self._interruption:
-                    return
-                # It stays in the rest until the next is wanted: what fails in the hands of the caller was not read.
-                yield self._rest[-1]
-                self._rest.pop()
+            while self._rest and not self._interruption:
+                yield self._rest.pop()
             last_s = time.monotonic()
-
-    def hand_back(self, record: Record) -> None:
-        """The last one: as if it had not been read."""
-        assert not self._rest or self._rest[-1] is record
-
-    def done_with_last(self) -> None:
-        """The last one counts as read though no other is wanted."""
-        if self._rest:
-            self._rest.pop()
 
     def _poll(self, left_s: float | None) -> list[Record]:
         """In reverse, so that the next is at the end."""
@@ -88,14 +75,19 @@ class Reader:
         except self._error as error:
             self._is_broken = True
             raise failed("Records could not be read", error) from None
-        records = [
-            record
-            for partition, records in found.items()
-            for record in records
-            if record.offset < self._ends.get(partition, record.offset + 1)
-        ]
+        records = [record for partition, own in found.items() for record in self._before_its_end(partition, own)]
         records.reverse()
         return records
+
+    def _before_its_end(self, partition: Any, records: list[Record]) -> list[Record]:
+        """What lies behind the end is not read, and shall not be committed as if it were."""
+        end = self._ends.get(partition)
+        if end is None or records[-1].offset < end:
+            return records
+        with suppress(self._error, AssertionError):
+            self._consumer.seek(partition, end)
+            self._consumer.pause(partition)
+        return [record for record in records if record.offset < end]
 
     def _look_for_new_partitions(self) -> None:
         assigned = self._consumer.assignment()
