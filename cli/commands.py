@@ -39,6 +39,12 @@ COMMANDS: dict[str, Command | Group] = {
             "delete": Command("barnabas.cli.delete_records", "delete the oldest records of partitions"),
         },
     ),
+    "log": Group(
+        "what lies in a log directory, with or without a broker on it",
+        {
+            "dump": Command("barnabas.cli.log.dump", "print batches, records, indexes and snapshots of files"),
+        },
+    ),
     "cluster": Group(
         "look at the cluster, and change what is the whole cluster's",
         {
@@ -74,6 +80,7 @@ KAFKA_TOOLS: dict[str, tuple[str, ...]] = {
     "kafka-console-producer": ("produce",),
     "kafka-consumer-groups": ("groups",),
     "kafka-delete-records": ("records", "delete"),
+    "kafka-dump-log": ("log", "dump"),
     "kafka-features": ("cluster", "features"),
     "kafka-get-offsets": ("offsets",),
     "kafka-groups": ("groups", "--all-types"),

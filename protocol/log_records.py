@@ -1,6 +1,7 @@
 """What stands around a message that is kept in a log of Kafka's own, so that its reader knows which it is.
 
-- A record of `__cluster_metadata` is a value: frame version, type and version as varints, then the message.
+- A record of `__cluster_metadata` or `__remote_log_metadata` is a value: frame version, type and version as varints,
+  then the message.
 - A record of `__consumer_offsets`, `__transaction_state` or `__share_group_state` has a key, its type and then a
   message of version 0, and a value, its version and then a message; no value says that what the key names is gone.
 - What group members tell each other is a version and then a message.
@@ -28,6 +29,7 @@ __all__ = [
     "CoordinatorLog",
     "UnknownRecord",
     "decode_metadata_record",
+    "decode_remote_log_record",
     "decode_versioned",
     "encode_coordinator_key",
     "encode_metadata_record",
@@ -61,6 +63,15 @@ def encode_metadata_record(message: Data, version: int) -> bytes:
 
 def decode_metadata_record(data: Bytes) -> tuple[Data, int]:
     """The message and its version; bytes behind it are refused, as Kafka refuses them."""
+    return _decode_framed(data, "cluster_metadata", "__cluster_metadata")
+
+
+def decode_remote_log_record(data: Bytes) -> tuple[Data, int]:
+    """The same of `__remote_log_metadata`, whose records look alike."""
+    return _decode_framed(data, "remote_log_metadata", "__remote_log_metadata")
+
+
+def _decode_framed(data: Bytes, module: str, log: str) -> tuple[Data, int]:
     try:
         frame_version, position = read_uvarint(data, 0)
         record_type, position = read_uvarint(data, position)
@@ -69,9 +80,9 @@ def decode_metadata_record(data: Bytes) -> tuple[Data, int]:
         raise MalformedFrame("a metadata record ends within its header") from None
     if frame_version != FRAME_VERSION:
         raise MalformedFrame(f"a metadata record has frame version {frame_version}, and only {FRAME_VERSION} is known")
-    cls = _by_type("cluster_metadata", "Record").get(record_type)
+    cls = _by_type(module, "Record").get(record_type)
     if cls is None or not _has(cls, version):
-        raise UnknownRecord("__cluster_metadata", record_type, version)
+        raise UnknownRecord(log, record_type, version)
     return decode(cls, version, data[position:]), version
 
 

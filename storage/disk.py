@@ -13,12 +13,23 @@ import fcntl
 import mmap
 import os
 import shutil
+import struct
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
-__all__ = ["DirectoryLock", "Disk", "DiskLocked", "File", "Lock", "SystemDisk", "lower_priority"]
+__all__ = [
+    "DirectoryLock",
+    "Disk",
+    "DiskLocked",
+    "File",
+    "Lock",
+    "ReadOnlyDisk",
+    "SystemDisk",
+    "is_locked",
+    "lower_priority",
+]
 
 # A vector of buffers for one call: the system takes no more than IOV_MAX of them.
 _MOST_CHUNKS = 1024
@@ -204,6 +215,20 @@ class SystemFile(File):
         os.fdatasync(self._descriptor)
 
 
+class ReadOnlyFile(SystemFile):
+    """Opened so that the system itself would refuse to change it. What is mapped is a copy that nobody else sees."""
+
+    __slots__ = ()
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._descriptor = -1
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+    def map(self, size: int) -> memoryview:
+        return memoryview(bytearray(self.read(0, size).ljust(size, b"\0")))
+
+
 class SystemLock(Lock):
     """A POSIX record lock, because that is what Kafka takes on the same file. It keeps out other processes only, so
     that locks of this one are remembered here."""
@@ -315,3 +340,50 @@ class SystemDisk(Disk):
 
     def lock(self, path: Path, holder: str) -> Lock:
         return SystemLock(path, holder)
+
+
+class ReadOnlyDisk(SystemDisk):
+    """For those who look at what may be another's: a file that is missing is missing, and a write is an OSError."""
+
+    def open(self, path: Path, *, create: bool = True) -> File:  # noqa: ARG002 - nothing is made here
+        return ReadOnlyFile(path)
+
+    def _refuse(self, path: Path) -> OSError:
+        return OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+    def set_modified_ms(self, path: Path, modified_ms: int) -> None:  # noqa: ARG002
+        raise self._refuse(path)
+
+    def make_directory(self, path: Path) -> None:
+        raise self._refuse(path)
+
+    def rename(self, old: Path, new: Path) -> None:  # noqa: ARG002
+        raise self._refuse(old)
+
+    def remove(self, path: Path) -> None:
+        raise self._refuse(path)
+
+    def remove_tree(self, directory: Path) -> None:
+        raise self._refuse(directory)
+
+    def sync_directory(self, directory: Path) -> None:
+        """There is nothing that could be lost."""
+
+    def lock(self, path: Path, holder: str) -> Lock:  # noqa: ARG002
+        raise self._refuse(path)
+
+
+def is_locked(path: Path) -> bool:
+    """Whether somebody holds that lock, without taking it. No file, no lock."""
+    if path.resolve() in SystemLock._held:
+        return True  # of this process: to open and close the file would already give it up
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        asked = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+        answer = fcntl.fcntl(descriptor, fcntl.F_GETLK, asked)
+        return bool(struct.unpack("hhqqi4x", answer)[0] != fcntl.F_UNLCK)
+    finally:
+        os.close(descriptor)

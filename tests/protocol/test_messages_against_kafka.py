@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from barnabas.protocol.apis import APIS
 from barnabas.protocol.codec import decode, decode_from, encode
 from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.kafka_json import as_json, compact
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.schema import Data
 from tests.kafka.java_oracle import MessageOracle
@@ -44,6 +46,7 @@ def test_kafka_reads_what_we_write(message_oracle: MessageOracle, cls: type[Data
         assert (theirs.encoded, theirs.leftover) == (data, 0)
         if theirs.json is not None:
             assert_same(message, theirs.json, version)
+            assert json.loads(compact(as_json(message, version))) == theirs.json
         assert decode(cls, version, data) == message
 
     check()
