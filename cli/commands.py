@@ -45,6 +45,7 @@ COMMANDS: dict[str, Command | Group] = {
             "dump": Command("barnabas.cli.log.dump", "print batches, records, indexes and snapshots of files"),
         },
     ),
+    "dirs": Command("barnabas.cli.dirs", "the log directories of brokers: replicas, sizes, what is left of the volume"),
     "cluster": Group(
         "look at the cluster, and change what is the whole cluster's",
         {
@@ -89,6 +90,7 @@ KAFKA_TOOLS: dict[str, tuple[str, ...]] = {
     "kafka-reassign-partitions": ("cluster", "reassign"),
     "kafka-share-groups": ("groups", "--share"),
     "kafka-streams-groups": ("groups", "--streams"),
+    "kafka-log-dirs": ("dirs",),
     "kafka-topics": ("topics",),
     "kafka-transactions": ("transactions",),
 }
