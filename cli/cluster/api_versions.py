@@ -72,7 +72,7 @@ def text_of(offered: Offered) -> str:
 
 def line_of(key: int, versions: tuple[int, int] | None) -> str:
     api = APIS.get(key)
-    name = api.module.upper() if api else "UNKNOWN"
+    name = api.name if api else "UNKNOWN"
     if versions is None:
         return f"{name}({key}): UNSUPPORTED"
     first, last = versions

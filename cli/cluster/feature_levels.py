@@ -15,11 +15,13 @@ _LEVELS = frozenset(map(int, MetadataVersion))
 
 
 def metadata_version(text: str | None) -> MetadataVersion:
-    """4.1-IV1, or the last of 4.1 or of 4.1.2; None: the newest that is stable."""
+    """4.1-IV1, or the last of 4.1 or of 4.1.2; None: the newest that is stable. Others go by their whole names."""
     if text is None:
         return LATEST_METADATA_VERSION
     key = ".".join(text.split(".")[:_SEGMENTS_OF_A_RELEASE])
-    found = [each for each in MetadataVersion if key in (each.text, each.text.partition("-")[0])]
+    found = [
+        each for each in MetadataVersion if key == each.text or (each.stable and key == each.text.partition("-")[0])
+    ]
     if not found:
         known = ", ".join(each.text for each in MetadataVersion)
         raise CommandFailed(f"Unknown metadata.version '{text}'. Supported metadata.version are: {known}.")

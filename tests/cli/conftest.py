@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from tests.cli.beside import both, kafka, name, our_broker, ours, side
+from tests.cli.strict_kafka import strict_kafka
 
-__all__ = ["both", "kafka", "name", "our_broker", "ours", "side"]
+__all__ = ["both", "kafka", "name", "our_broker", "ours", "side", "strict_kafka"]
