@@ -69,6 +69,9 @@ COMMANDS: dict[str, Command | Group] = {
         "barnabas.cli.transactions.command", "list and describe transactions, and end hanging ones"
     ),
     "client-metrics": Command("barnabas.cli.client_metrics", "which metrics clients shall push, how often"),
+    "doctor": Command(
+        "barnabas.cli.doctor.command", "say what is wrong with a cluster, the way to it, or this machine"
+    ),
 }
 
 KAFKA_TOOLS: dict[str, tuple[str, ...]] = {
@@ -86,11 +89,11 @@ KAFKA_TOOLS: dict[str, tuple[str, ...]] = {
     "kafka-get-offsets": ("offsets",),
     "kafka-groups": ("groups", "--all-types"),
     "kafka-leader-election": ("cluster", "elect"),
+    "kafka-log-dirs": ("dirs",),
     "kafka-metadata-quorum": ("cluster", "quorum"),
     "kafka-reassign-partitions": ("cluster", "reassign"),
     "kafka-share-groups": ("groups", "--share"),
     "kafka-streams-groups": ("groups", "--streams"),
-    "kafka-log-dirs": ("dirs",),
     "kafka-topics": ("topics",),
     "kafka-transactions": ("transactions",),
 }

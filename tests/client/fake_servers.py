@@ -28,6 +28,7 @@ class FakeServer:
         self.address = Address(*self._listening.getsockname())
         self.connections = 0
         self._ended = threading.Event()
+        self._handlers: list[threading.Thread] = []
         self._thread = threading.Thread(target=self._serve, name="a fake server")
         self._thread.start()
 
@@ -35,11 +36,17 @@ class FakeServer:
         while not self._ended.is_set():
             with suppress(OSError):
                 connection, _ = self._listening.accept()
-                self.connections += not self._ended.is_set()
-                with connection:
-                    connection.settimeout(_PATIENCE_S)
-                    if not self._ended.is_set():
-                        self._handle(connection)
+                if self._ended.is_set():
+                    connection.close()
+                    return
+                self.connections += 1
+                self._handlers.append(threading.Thread(target=self._attend, args=[connection]))
+                self._handlers[-1].start()
+
+    def _attend(self, connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            connection.settimeout(_PATIENCE_S)
+            self._handle(connection)
 
     def __enter__(self) -> Self:
         return self
@@ -50,9 +57,10 @@ class FakeServer:
         self._ended.set()
         with suppress(OSError):
             socket.create_connection(self.address, timeout=_PATIENCE_S).close()
-        self._thread.join(_PATIENCE_S)
+        for thread in (self._thread, *self._handlers):
+            thread.join(2 * _PATIENCE_S)
+            assert not thread.is_alive()
         self._listening.close()
-        assert not self._thread.is_alive()
 
 
 class FakeBroker(FakeServer):

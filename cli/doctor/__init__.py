@@ -1,0 +1,1 @@
+"""`barnabas doctor`: what stands between a client and its cluster, or between this machine and a broker."""
