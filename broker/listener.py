@@ -151,6 +151,11 @@ class Listener:
             self._is_full = False
             self._attend()
 
+    def let_go(self) -> None:
+        """Of the sockets, in a process that was forked: the poller is its parent's, and goes on with them there."""
+        for sock in (*self._sockets, *(connection.socket for connection in self.connections)):
+            sock.close()
+
     def close(self) -> None:
         """Nobody comes in any more."""
         self._is_open = False

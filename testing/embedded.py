@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import weakref
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, TypeVar
@@ -25,6 +28,7 @@ T = TypeVar("T")
 
 IN_MEMORY = "/in-memory"
 """What a broker without a directory says its log.dirs is."""
+_NOT_OPEN = "the broker is closed: use it inside its `with`, or call start() first"
 _ARGUMENTS = {"listeners": "port", "log.dirs": "data_dir", "log.dir": "data_dir", "num.partitions": "partitions"}
 
 
@@ -71,7 +75,7 @@ class Embedded:
     @property
     def host(self) -> Host:
         if self._host is None:
-            raise BrokerFailed("the broker is closed: use it inside its `with`, or call start() first")
+            raise BrokerFailed(_NOT_OPEN)
         return self._host
 
     def open(self) -> None:
@@ -89,6 +93,8 @@ class Embedded:
         self._place, self._thread = place, thread
         self._host = Host(settings, self._new_disk(), self.clock, thread, self.history, self.interception)
         self._finalizer = weakref.finalize(self, _let_go, thread, place, self.clock, settle)
+        self._finalizer.atexit = False
+        _all_open.add(self)
 
     def _new_disk(self) -> Disk | None:
         """None: as the configuration says."""
@@ -101,11 +107,20 @@ class Embedded:
     def close(self) -> None:
         """The thread ends, whatever the broker does, and the port is free. Nothing is left of data in memory."""
         thread, self._thread, self._host = self._thread, None, None
+        _all_open.discard(self)
         if thread is not None:
-            thread.tell_to_end()
             assert self._finalizer is not None
-            self._finalizer()
+            found = self._finalizer.detach()  # it is not to be called any more when Python itself ends
+            if found is not None:
+                _, let_go, arguments, _ = found
+                let_go(*arguments)
             thread.join()
+
+    def let_go(self) -> None:
+        """In a process that was forked."""
+        if self._place is not None and self._host is not None:
+            self._place.close()
+            self._host.let_go()
 
     def stop_and_close(self) -> None:
         """A directory is closed cleanly first."""
@@ -119,7 +134,7 @@ class Embedded:
 
     def begin(self, action: Callable[[Host], Awaitable[T]]) -> Promise[T]:
         if self._thread is None:
-            raise BrokerFailed("the broker is closed: use it inside its `with`, or call start() first")
+            raise BrokerFailed(_NOT_OPEN)
         return self._thread.begin(partial(action, self.host))
 
     def carry_out(self, action: Callable[[Host], Awaitable[T]]) -> T:
@@ -138,7 +153,7 @@ class Embedded:
     def do(self, action: Callable[[Host], T]) -> T:
         """In the loop, between two requests."""
         if self._thread is None:
-            raise BrokerFailed("the broker is closed: use it inside its `with`, or call start() first")
+            raise BrokerFailed(_NOT_OPEN)
         return self._thread.do(partial(action, self.host))
 
     def report(self, last: int) -> str:
@@ -156,3 +171,23 @@ def _let_go(thread: LoopThread, place: Place, clock: Clock, settle: Callable[[],
     clock.call_no_more(settle)
     thread.tell_to_end()
     place.close()
+
+
+_all_open: weakref.WeakSet[Embedded] = weakref.WeakSet()
+
+
+def _close_all() -> None:
+    """Who forgot to close a broker does not wait for it, and a directory is closed cleanly."""
+    for embedded in list(_all_open):
+        with suppress(BrokerFailed):
+            embedded.stop_and_close()
+
+
+def _let_go_of_all() -> None:
+    for embedded in list(_all_open):
+        embedded.let_go()
+    _all_open.clear()
+
+
+atexit.register(_close_all)
+os.register_at_fork(after_in_child=_let_go_of_all)

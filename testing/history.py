@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
+from typing import Any
+
+import msgspec
 
 from barnabas.broker.event_log import Event, Level
 
@@ -16,13 +18,12 @@ LAST_REQUESTS = 1_000
 LAST_EVENTS = 200
 
 
-@dataclass(slots=True, eq=False)
-class Request:
+class Request(msgspec.Struct, gc=False, eq=False):
     time_ms: int
     """By the broker's clock."""
     client_id: str | None
-    client: str
-    """Its address."""
+    peer: tuple[Any, ...]
+    """Where it comes from."""
     api: str
     version: int
     topics: tuple[str, ...]
@@ -34,6 +35,11 @@ class Request:
     fault: str | None = None
     """Which trouble of the test's it met."""
     duration_ms: float | None = None
+
+    @property
+    def client(self) -> str:
+        """Its address."""
+        return f"{self.peer[0]}:{self.peer[1]}"
 
     def __str__(self) -> str:
         group = (f"group {self.group}",) if self.group else ()

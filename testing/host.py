@@ -141,6 +141,12 @@ class Host:
             with trio.move_on_after(_PATIENCE_S):
                 await self._ended.wait()
 
+    def let_go(self) -> None:
+        """In a process that was forked, where no loop runs: clients shall see that the parent has closed something."""
+        if self._node is not None:
+            for listener in self._node.all_listeners:
+                listener.let_go()
+
     async def restart(self) -> None:
         await self.stop()
         await self.start()

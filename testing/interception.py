@@ -56,7 +56,7 @@ class Interception:
             seen = Request(
                 node.clock.now_ms(),
                 call.client_id,
-                call.connection.peer_name,
+                call.connection.peer,
                 call.api.name,
                 call.version,
                 topics_of(request, node),

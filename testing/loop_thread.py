@@ -162,7 +162,7 @@ class LoopThread:
         if self.is_current:
             raise RuntimeError("this waits for the broker's loop, and must not be called in it")
         if not self.is_alive:
-            promise.fail(_gone())
+            promise.fail(_gone() if self._process == os.getpid() else _elsewhere(self._process))
             return
         try:
             self._token.run_sync_soon(action)
@@ -213,3 +213,9 @@ async def _carry_out(action: Callable[[], Awaitable[T]], promise: Promise[T]) ->
 
 def _gone() -> BrokerFailed:
     return BrokerFailed("the broker is closed: start it again with start(), or use it inside its `with`")
+
+
+def _elsewhere(process: int) -> BrokerFailed:
+    return BrokerFailed(
+        f"the broker runs in process {process}, from which this one was forked: only its port can be used from here"
+    )

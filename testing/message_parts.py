@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.schema import Message, Struct, Uuid
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.coordination.cluster.topics import Topic
 
 __all__ = ["error_codes", "exchange_error_code", "group_of", "topics_of"]
 
@@ -27,15 +27,15 @@ _TOPIC = 2
 
 class _Codes(NamedTuple):
     has_code: bool
-    parts: tuple[tuple[str, bool, _Codes], ...]
-    """Fields that are structs, or lists of them."""
+    lists: tuple[tuple[str, _Codes], ...]
+    """Fields that have more of them."""
+    structs: tuple[tuple[str, _Codes], ...]
 
 
 def error_codes(answer: Message) -> set[int]:
     """Without NONE."""
     found: set[int] = set()
     _collect(_codes(type(answer)), answer, found)
-    found.discard(ErrorCode.NONE)
     return found
 
 
@@ -45,37 +45,38 @@ def exchange_error_code(answer: Message, old: int, new: int) -> None:
 
 
 def _collect(codes: _Codes, part: Any, found: set[int]) -> None:
-    if codes.has_code:
+    has_code, lists, structs = codes
+    if has_code and part.error_code:
         found.add(part.error_code)
-    for name, is_list, inner in codes.parts:
-        for each in _each(part, name, is_list):
+    for name, inner in lists:
+        for each in getattr(part, name) or ():
             _collect(inner, each, found)
+    for name, inner in structs:
+        if (one := getattr(part, name)) is not None:
+            _collect(inner, one, found)
 
 
 def _exchange(codes: _Codes, part: Any, old: int, new: int) -> None:
     if codes.has_code and part.error_code == old:
         part.error_code = new
-    for name, is_list, inner in codes.parts:
-        for each in _each(part, name, is_list):
+    for name, inner in codes.lists:
+        for each in getattr(part, name) or ():
             _exchange(inner, each, old, new)
-
-
-def _each(part: Any, name: str, is_list: bool) -> Any:
-    value = getattr(part, name)
-    if is_list:
-        return value or ()
-    return () if value is None else (value,)
+    for name, inner in codes.structs:
+        if (one := getattr(part, name)) is not None:
+            _exchange(inner, one, old, new)
 
 
 @cache
 def _codes(kind: type[Struct]) -> _Codes:
-    parts = []
+    parts: dict[bool, list[tuple[str, _Codes]]] = {True: [], False: []}
     for field in kind.__fields__:
         if field.type.is_struct:
             inner = _codes(_struct(kind, field.type.name))
-            if inner.has_code or inner.parts:
-                parts.append((field.name, field.type.is_array, inner))
-    return _Codes(any(field.name == "error_code" for field in kind.__fields__), tuple(parts))
+            if inner.has_code or inner.lists or inner.structs:
+                parts[field.type.is_array].append((field.name, inner))
+    has_code = any(field.name == "error_code" for field in kind.__fields__)
+    return _Codes(has_code, tuple(parts[True]), tuple(parts[False]))
 
 
 def _struct(owner: type[Struct], name: str) -> type[Struct]:
@@ -97,15 +98,17 @@ def topics_of(message: Message, node: Node) -> tuple[str, ...]:
     found: set[str | Uuid] = set()
     for find in finds:
         find(message, found)
-    names = {_name(each, node) for each in found if each not in ("", None, Uuid.ZERO)}
-    return tuple(sorted(names))
+    found -= _NO_TOPICS
+    by_id = node.image.topics.by_id
+    names = [each if type(each) is str else _name(by_id.get(each), each) for each in found]  # type: ignore[arg-type]
+    return tuple(sorted(names)) if len(names) > 1 else tuple(names)
 
 
-def _name(topic: str | Uuid, node: Node) -> str:
-    if not isinstance(topic, Uuid):
-        return topic
-    known = node.image.topics.by_id.get(topic)
-    return str(topic) if known is None else known.name
+_NO_TOPICS = frozenset({"", None, Uuid.ZERO})
+
+
+def _name(known: Topic | None, topic_id: str | Uuid) -> str:
+    return str(topic_id) if known is None else known.name
 
 
 @cache
@@ -171,9 +174,19 @@ def _of_each(field: str, finds: tuple[Find, ...]) -> Find:
 
 def group_of(message: Message) -> str | None:
     """The one group that it is about, if it is about one."""
-    group = getattr(message, "group_id", "")
-    if not group:
-        groups = getattr(message, "groups", None) or getattr(message, "groups_names", None)
-        if groups and len(groups) == 1:
-            group = getattr(groups[0], "group_id", groups[0])
-    return group if isinstance(group, str) and group else None
+    fields = _group_fields(type(message))
+    for field in fields:
+        value: Any = getattr(message, field)
+        if type(value) is list:
+            if len(value) != 1:
+                continue
+            value = getattr(value[0], "group_id", value[0])
+        if value:
+            return str(value)
+    return None
+
+
+@cache
+def _group_fields(kind: type[Struct]) -> tuple[str, ...]:
+    names = [field.name for field in kind.__fields__]
+    return tuple(name for name in ("group_id", "groups", "groups_names") if name in names)
