@@ -126,7 +126,8 @@ class Broker(Trouble):
         timestamp: int | None = None,
     ) -> Record:
         """Have a record in a topic, without a client. Bytes are kept as they are, text as UTF-8, None is a tombstone,
-        anything else becomes JSON. A key chooses the partition that Kafka's producers choose."""
+        anything else becomes JSON. A key chooses the partition that Kafka's producers choose, no key the first one. No
+        fault that is set meets it."""
         record = NewRecord(
             as_bytes(key),
             as_bytes(value),

@@ -44,6 +44,12 @@ class Embedded:
         for key, argument in _ARGUMENTS.items():
             if key in settings:
                 raise ValueError(f"{key} is said in another way: Broker({argument}=...)")
+        durability = settings.get("barnabas.durability", "memory" if data_dir is None else "kafka")
+        if (durability == "memory") != (data_dir is None):
+            raise ValueError(
+                f"barnabas.durability={durability} does not go with Broker(data_dir={data_dir!r}): "
+                "without a directory it is memory, with one kafka or fsync"
+            )
         self.clock = clock
         self.faults = Faults()
         self.history = History(clock.now_ms)
@@ -53,7 +59,7 @@ class Embedded:
         self._settings = {
             "log.dirs": IN_MEMORY if data_dir is None else fspath(data_dir),
             "num.partitions": str(partitions),
-            "barnabas.durability": "memory" if data_dir is None else "kafka",
+            "barnabas.durability": str(durability),
             "offsets.topic.num.partitions": "1",
             **{key: setting(value) for key, value in settings.items()},
         }

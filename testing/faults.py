@@ -74,7 +74,8 @@ class Fault:
         self._faults.remove(self)
 
     def wait(self, timeout: float = 5.0) -> None:
-        """Until as many requests have met it as it was set for; NotInTime says how many did."""
+        """Until as many requests have met it as it was set for; NotInTime says how many did. In a loop that serves the
+        client as well, call it in a thread, as with asyncio.to_thread."""
         if not self._used_up.wait(timeout):
             from barnabas.testing.waiting import NotInTime
 

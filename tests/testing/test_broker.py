@@ -126,6 +126,8 @@ def test_what_keeps_it_from_starting_is_said_to_the_caller(tmp_path: Path) -> No
             Broker(port=broker.port).start()
     with pytest.raises(BrokerFailed, match=r"log\.retention\.ms=soon is wrong"):
         Broker(settings={"log.retention.ms": "soon"}).start()
+    with pytest.raises(ValueError, match=r"durability=kafka does not go with Broker\(data_dir=None\): without"):
+        Broker(settings={"barnabas.durability": "kafka"})
     with pytest.raises(ValueError, match=r"listeners is said in another way: Broker\(port=\.\.\.\)"):
         Broker(settings={"listeners": "PLAINTEXT://:9092"})
 
