@@ -22,7 +22,7 @@ from barnabas.testing.topics import setting
 if TYPE_CHECKING:
     from barnabas.storage.disk import Disk
 
-__all__ = ["Embedded"]
+__all__ = ["KNOWN", "Embedded"]
 
 T = TypeVar("T")
 
@@ -30,6 +30,9 @@ IN_MEMORY = "/in-memory"
 """What a broker without a directory says its log.dirs is."""
 _NOT_OPEN = "the broker is closed: use it inside its `with`, or call start() first"
 _ARGUMENTS = {"listeners": "port", "log.dirs": "data_dir", "log.dir": "data_dir", "num.partitions": "partitions"}
+
+KNOWN: weakref.WeakSet[Embedded] = weakref.WeakSet()
+"""All that were opened and that somebody still has: a test that fails tells what they saw (pytest_report.py)."""
 
 
 class Embedded:
@@ -101,6 +104,7 @@ class Embedded:
         self._finalizer = weakref.finalize(self, _let_go, thread, place, self.clock, settle)
         self._finalizer.atexit = False
         _all_open.add(self)
+        KNOWN.add(self)
 
     def _new_disk(self) -> Disk | None:
         """None: as the configuration says."""

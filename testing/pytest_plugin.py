@@ -11,7 +11,8 @@ Kafka, so it imports nothing but pytest before a test asks for a fixture.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Generator, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,10 @@ MARKER = (
     "with which topic configuration; settings of the broker, or own_broker=True, give the test a broker of its own"
 )
 
+_OPENED = "barnabas.testing.embedded"
+"""Whoever opens a broker has this module."""
+_SEEN = pytest.StashKey[Any]()
+_SESSION = pytest.StashKey["KafkaOfSession"]()
 _OURS = "_kafka_of_session"
 """A test that needs this fixture has our `kafka`, and not one of its project's that is called so too."""
 
@@ -70,7 +75,9 @@ def _kafka_of_session(pytestconfig: pytest.Config) -> Iterator[KafkaOfSession]:
     from barnabas.testing.pytest_session import KafkaOfSession
 
     with KafkaOfSession(_said(pytestconfig, "kafka_bootstrap"), _settings(pytestconfig)) as session:
+        pytestconfig.stash[_SESSION] = session
         yield session
+        del pytestconfig.stash[_SESSION]
 
 
 @pytest.fixture(scope="session")
@@ -111,14 +118,39 @@ def kafka_consumer(request: pytest.FixtureRequest, kafka: Kafka, kafka_topic: st
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if not _uses_kafka(item):
-        return
-    if _wish_of(item).own_broker and not hasattr(item, "callspec"):
+    if _OPENED in sys.modules:
+        from barnabas.testing.pytest_report import Seen
+
+        item.stash[_SEEN] = Seen()
+    if _uses_kafka(item) and _wish_of(item).own_broker and not hasattr(item, "callspec"):
         pytest.fail(
             "pytest gives no test of a unittest.TestCase a fixture of its own: leave away own_broker= and settings= "
             "of @pytest.mark.kafka here, and open a barnabas.testing.Broker in setUp.",
             pytrace=False,
         )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    if _SESSION in item.config.stash:
+        item.config.stash[_SESSION].remember()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """What a test does to the broker of all tests is undone before its fixtures end."""
+    if _SESSION in item.config.stash:
+        item.config.stash[_SESSION].restore()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.failed and _OPENED in sys.modules:
+        from barnabas.testing.pytest_report import Seen
+
+        report.sections += (item.stash.get(_SEEN, None) or Seen(())).sections()
+    return report
 
 
 def _uses_kafka(item: pytest.Item) -> bool:

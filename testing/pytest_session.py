@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 import pytest
 
 from barnabas.client.errors import ClientError
 from barnabas.protocol.errors import KafkaError
 from barnabas.testing.broker import Broker
+from barnabas.testing.faults import Fault
 from barnabas.testing.loop_thread import BrokerFailed
 from barnabas.testing.marking import Wish, topic_name
 from barnabas.testing.reading import UnknownTopic
@@ -31,7 +32,7 @@ class KafkaOfSession:
         self._settings = settings
         self._until_the_end = ExitStack()
         self._of_all: Kafka | None = None
-        self._of_one: Broker | None = None
+        self._before: _State | None = None
 
     @property
     def broker(self) -> Kafka:
@@ -45,9 +46,19 @@ class KafkaOfSession:
     def own_broker(self, wish: Wish) -> Iterator[Broker]:
         if self._bootstrap:
             pytest.skip(f"it wants a broker of its own, and --kafka-bootstrap names {self._bootstrap}")
-        with _broker({**self._settings, **wish.settings}) as self._of_one:
-            yield self._of_one
-        self._of_one = None
+        with _broker({**self._settings, **wish.settings}) as broker:
+            yield broker
+
+    def remember(self) -> None:
+        """How the broker of all tests is now."""
+        self._before = _State.of(self._of_all) if isinstance(self._of_all, Broker) else None
+
+    def restore(self) -> None:
+        """What has been done to it since: if it ran it runs, and it has no faults more."""
+        before, self._before = self._before, None
+        if before is not None:
+            assert isinstance(self._of_all, Broker)
+            before.restore(self._of_all)
 
     def __enter__(self) -> Self:
         return self
@@ -56,6 +67,31 @@ class KafkaOfSession:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._until_the_end.close()
+
+
+class _State(NamedTuple):
+    is_up: bool
+    is_paused: bool
+    is_frozen: bool
+    faults: tuple[Fault, ...]
+
+    @classmethod
+    def of(cls, broker: Broker) -> _State:
+        embedded = broker._embedded
+        is_up = embedded.is_open and embedded.host.is_up
+        return cls(is_up, embedded.interception.is_paused, broker.clock.is_frozen, tuple(embedded.faults))
+
+    def restore(self, broker: Broker) -> None:
+        now = _State.of(broker)
+        for fault in now.faults:
+            if fault not in self.faults:
+                fault.undo()
+        if self.is_up and not now.is_up:
+            broker.start()
+        if now.is_paused and not self.is_paused:
+            broker.resume()
+        if now.is_frozen and not self.is_frozen:
+            broker.clock.thaw()
 
 
 def _cluster(bootstrap: str) -> RealKafka:

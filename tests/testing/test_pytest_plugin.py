@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -27,11 +28,11 @@ filterwarnings =
 
 @pytest.fixture
 def suite(pytester: pytest.Pytester) -> Suite:
-    """Runs pytest over the text of one test file."""
+    """Runs pytest over the texts of test files."""
 
-    def run(tests: str, *arguments: str, ini: str = "") -> pytest.RunResult:
+    def run(*arguments: str, ini: str = "", **files: str) -> pytest.RunResult:
         pytester.makefile(".ini", pytest=QUIET + ini)
-        pytester.makepyfile(test_it=tests)
+        pytester.makepyfile(**files)
         return pytester.runpytest_subprocess("-p", "no:hypothesispytest", *arguments, timeout=120)
 
     return run
@@ -131,30 +132,6 @@ async def test_asyncio(kafka, kafka_topic, kafka_consumer):
 """
 
 
-@pytest.mark.slow
-def test_the_fixtures(suite: Suite) -> None:
-    told = ends_with(suite(FIXTURES, "--strict-markers"), passed=10, errors=1)
-    assert "own_broker= and settings= of @pytest.mark.kafka here, and open a barnabas.testing.Broker in setUp" in told
-
-
-AIOKAFKA = """
-import asyncio, pytest
-
-def test_without_a_plugin(kafka, kafka_topic, kafka_producer, kafka_consumer):
-    async def main():
-        async with kafka_producer as producer, kafka_consumer as consumer:
-            await producer.send_and_wait(kafka_topic, b"aio")
-            return (await asyncio.wait_for(consumer.getone(), 10)).value
-
-    assert asyncio.run(main()) == b"aio"
-
-@pytest.mark.asyncio
-async def test_with_pytest_asyncio(kafka, kafka_topic, kafka_producer, kafka_consumer):
-    async with kafka_producer as producer, kafka_consumer as consumer:
-        await producer.send_and_wait(kafka_topic, b"aio")
-        assert (await asyncio.wait_for(consumer.getone(), 10)).value == b"aio"
-"""
-
 CONFLUENT = """
 def test_confluent(kafka, kafka_topic, kafka_producer, kafka_consumer):
     kafka_producer.produce(kafka_topic, b"confluent")
@@ -164,20 +141,12 @@ def test_confluent(kafka, kafka_topic, kafka_producer, kafka_consumer):
 
 
 @pytest.mark.slow
-def test_aiokafka(suite: Suite) -> None:
-    ends_with(suite(AIOKAFKA, ini="kafka_client = aiokafka"), passed=2)
-
-
-@pytest.mark.slow
 def test_confluent_kafka(suite: Suite) -> None:
-    ends_with(suite(CONFLUENT, "--kafka-client=confluent-kafka", ini="kafka_client = aiokafka"), passed=1)
+    ends_with(suite("--kafka-client=confluent-kafka", ini="kafka_client = aiokafka", test_it=CONFLUENT), passed=1)
 
 
 WRONG = """
 import pytest
-
-def test_an_unknown_client(kafka_producer):
-    pass
 
 @pytest.mark.kafka(3)
 def test_an_argument_without_a_name(kafka_topic):
@@ -187,6 +156,126 @@ def test_an_argument_without_a_name(kafka_topic):
 def test_an_unknown_name(kafka_topic):
     pass
 
+"""
+
+FAILING = """
+import os, pytest
+from kafka import KafkaProducer
+from barnabas.testing import Broker
+
+def produce(broker, topic, **settings):
+    producer = KafkaProducer(bootstrap_servers=broker.bootstrap_servers, client_id="shop", **settings)
+    try:
+        producer.send(topic, b"v").get(10)
+    finally:
+        producer.close(timeout=1)
+
+def test_passing(kafka):
+    produce(kafka, "before")
+
+def test_failing(kafka):
+    kafka.fail_next("Produce", "NOT_LEADER_OR_FOLLOWER")
+    kafka.fail_next("Fetch", "UNKNOWN_SERVER_ERROR")
+    produce(kafka, "orders")
+    kafka.kill()
+    assert 0
+
+@pytest.mark.kafka(own_broker=True)
+def test_failing_with_its_own(kafka):
+    produce(kafka, "payments")
+    assert 0
+
+def test_failing_with_one_that_it_has_opened():
+    with Broker(settings={"auto.create.topics.enable": False}) as broker:
+        produce(broker, "shipments", max_block_ms=2_000)
+
+def test_failing_without(kafka):
+    assert 0
+"""
+
+HARMING = """
+def test_kill(kafka):
+    kafka.kill()
+
+def test_pause(kafka):
+    kafka.produce("orders", "one")
+    kafka.pause()
+    kafka.fail_next("*", "UNKNOWN_SERVER_ERROR", times=None)
+    kafka.clock.freeze()
+
+def test_the_next_is_as_if_nothing_had_happened(kafka, kafka_topic, kafka_producer, kafka_consumer):
+    kafka_producer.send(kafka_topic, b"v").get(10)
+    assert next(kafka_consumer).value == b"v"
+    assert not kafka.clock.is_frozen
+    assert "faults" not in kafka.report()
+"""
+
+OTHERS = """
+import pytest
+
+@pytest.fixture
+def kafka():
+    return "a container"
+
+@pytest.mark.kafka("theirs", whatever=True, own_broker=True)
+def test_a_fixture_and_a_marker_that_are_called_as_ours(kafka):
+    assert kafka == "a container"
+
+def test_ours_on_theirs(kafka_topic):
+    pass
+"""
+
+
+FAILING = """
+import os, pytest
+from kafka import KafkaProducer
+from barnabas.testing import Broker
+
+def produce(broker, topic, **settings):
+    producer = KafkaProducer(bootstrap_servers=broker.bootstrap_servers, client_id="shop", **settings)
+    try:
+        producer.send(topic, b"v").get(10)
+    finally:
+        producer.close(timeout=1)
+
+def test_passing(kafka):
+    produce(kafka, "before")
+
+def test_failing(kafka):
+    kafka.fail_next("Produce", "NOT_LEADER_OR_FOLLOWER")
+    kafka.fail_next("Fetch", "UNKNOWN_SERVER_ERROR")
+    produce(kafka, "orders")
+    kafka.kill()
+    assert 0
+
+@pytest.mark.kafka(own_broker=True)
+def test_failing_with_its_own(kafka):
+    produce(kafka, "payments")
+    assert 0
+
+def test_failing_with_one_that_it_has_opened():
+    with Broker(settings={"auto.create.topics.enable": False}) as broker:
+        produce(broker, "shipments", max_block_ms=2_000)
+
+def test_failing_without(kafka):
+    assert 0
+"""
+
+HARMING = """
+def test_kill(kafka):
+    kafka.kill()
+
+def test_pause(kafka):
+    kafka.produce("orders", "one")
+    kafka.pause()
+    kafka.fail_next("*", "UNKNOWN_SERVER_ERROR", times=None)
+    kafka.clock.freeze()
+
+def test_the_next_is_as_if_nothing_had_happened(kafka, kafka_topic, kafka_producer, kafka_consumer):
+    kafka_producer.send(kafka_topic, b"v").get(10)
+    assert next(kafka_consumer).value == b"v"
+    assert not kafka.clock.is_frozen
+    assert "faults" not in kafka.report()
 """
 
 OTHERS = """
@@ -206,20 +295,27 @@ def test_ours_on_theirs(kafka_topic):
 
 
 @pytest.mark.slow
-def test_what_is_wrong_is_said(suite: Suite) -> None:
-    told = suite(WRONG, ini="kafka_client = pykafka").stdout.str()
-    for words in (
-        "kafka_client=pykafka is no client library known here: write kafka-python, confluent-kafka, aiokafka.",
-        "@pytest.mark.kafka takes no 3: name what it is, as in partitions=3.",
-        "@pytest.mark.kafka has no partition=: it has partitions, config, settings, own_broker.",
-    ):
-        assert words in told
-
-
-@pytest.mark.slow
-def test_what_a_project_has_of_the_same_name_is_its_own(suite: Suite) -> None:
-    told = ends_with(suite(OTHERS), passed=1, errors=1)
-    assert "kafka_topic needs Barnabas's fixture kafka, and this project has its own, a str." in told
+def test_a_test_that_fails_shows_what_brokers_saw_during_it(suite: Suite) -> None:
+    told = ends_with(suite("-W", "ignore", test_it=FAILING), passed=1, failed=4)
+    parts = re.split(r"^_+ (\w+)\S* _+$", told, flags=re.MULTILINE)
+    tests = dict(zip(parts[1::2], parts[2::2], strict=True))
+    saw = {
+        test: re.findall(r"^-+ what the broker at \S+ saw during this test -+$", text, re.MULTILINE)
+        for test, text in tests.items()
+    }
+    assert {test: len(titles) for test, titles in saw.items()} == {
+        "test_failing": 1,
+        "test_failing_with_its_own": 1,
+        "test_failing_with_one_that_it_has_opened": 1,
+        "test_failing_without": 0,
+    }
+    failing = tests["test_failing"]
+    assert re.search(r"shop Produce v\d+ orders: NOT_LEADER_OR_FOLLOWER .*\(fault: fails with NOT_LEADER", failing)
+    assert re.search(r"shop Produce v\d+ orders: ok", failing)
+    assert "Fetch: fails with UNKNOWN_SERVER_ERROR, met 0 times, 1 more" in failing
+    assert "before" not in failing
+    assert "payments: ok" in tests["test_failing_with_its_own"]
+    assert "shipments: UNKNOWN_TOPIC_OR_PARTITION" in tests["test_failing_with_one_that_it_has_opened"]
 
 
 XDIST = """
@@ -236,7 +332,7 @@ def test_topics(kafka, kafka_topic, number):
 
 @pytest.mark.slow
 def test_each_worker_of_xdist_has_its_broker(suite: Suite, pytester: pytest.Pytester) -> None:
-    ends_with(suite(XDIST, "-n2"), passed=6)
+    ends_with(suite("-n2", test_it=XDIST), passed=6)
     told = [line.split() for line in (pytester.path / "told").read_text().splitlines()]
     assert len({topic for _, _, topic in told}) == 6
     brokers = {(worker, bootstrap) for worker, bootstrap, _ in told}
@@ -286,22 +382,35 @@ def test_that_stops_it(kafka):
 
 
 @pytest.mark.slow
-def test_the_same_tests_on_the_broker_of_the_session(suite: Suite) -> None:
-    ends_with(suite(ANY_CLUSTER), passed=3)
+def test_the_fixtures(suite: Suite) -> None:
+    """In one run: the broker of all tests is one."""
+    files = {"fixtures": FIXTURES, "harming": HARMING, "others": OTHERS, "wrong": WRONG, "any_cluster": ANY_CLUSTER}
+    told = ends_with(
+        suite("--strict-markers", **{f"test_{name}": text for name, text in files.items()}),
+        passed=10 + 3 + 1 + 0 + 3,
+        errors=1 + 0 + 1 + 2 + 0,
+    )
+    for words in (
+        "own_broker= and settings= of @pytest.mark.kafka here, and open a barnabas.testing.Broker in setUp",
+        "@pytest.mark.kafka takes no 3: name what it is, as in partitions=3.",
+        "@pytest.mark.kafka has no partition=: it has partitions, config, settings, own_broker.",
+        "kafka_topic needs Barnabas's fixture kafka, and this project has its own, a str.",
+    ):
+        assert words in told
 
 
 @pytest.mark.java
 @pytest.mark.slow
 def test_the_same_tests_on_apache_kafka(suite: Suite, kafka_broker: KafkaBroker) -> None:
     told = ends_with(
-        suite(ANY_CLUSTER + OWN_ONLY, f"--kafka-bootstrap={kafka_broker.bootstrap}", "-rs"), passed=3, skipped=2
+        suite(f"--kafka-bootstrap={kafka_broker.bootstrap}", "-rs", test_it=ANY_CLUSTER + OWN_ONLY), passed=3, skipped=2
     )
     assert f"it wants a broker of its own, and --kafka-bootstrap names {kafka_broker.bootstrap}" in told
     assert "kafka.kill needs a broker of the test's own" in told
 
 
 def test_a_cluster_that_is_not_there_is_named(suite: Suite) -> None:
-    told = ends_with(suite(ANY_CLUSTER, "--kafka-bootstrap=127.0.0.1:1", "-k", "comes"), errors=1, deselected=2)
+    told = ends_with(suite("--kafka-bootstrap=127.0.0.1:1", "-k", "comes", test_it=ANY_CLUSTER), errors=1, deselected=2)
     assert "127.0.0.1:1 cannot be reached (Connection refused): is a broker running there?" in told
     assert "Traceback" not in told
     assert "dialing.py" not in told
