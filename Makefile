@@ -4,6 +4,7 @@
 # make thorough    thousands of generated messages for every API and version, and as many damaged ones
 # make kafka       Apache Kafka's jars, so that the tests ask Kafka itself
 # make spark       pyspark and the jars of its Kafka source: half a gigabyte, for tests/clients/test_spark.py
+# make other-languages   clients for Node and Go, with which tests run what docs/TESTING.md says of them
 # make fuzz        a million hostile inputs
 # make generate    the message files again, from Kafka's published jars
 # make bench-protocol   the codec beside kio, in one run
@@ -21,7 +22,7 @@ BIN = $(VENV)/bin
 WORKERS ?= 2
 KAFKA_JARS = .cache/kafka-$(shell sed -n 's/.*<kafka.version>\(.*\)<.*/\1/p' tests/kafka/pom.xml)
 
-.PHONY: start test quick thorough fuzz check kafka spark generate bench-protocol bench-storage bench-broker bench-start bench-testing bench-smoke compat golden clean
+.PHONY: start test quick thorough fuzz check kafka spark generate bench-protocol bench-storage bench-broker bench-start bench-testing bench-smoke compat golden other-languages clean
 
 start: $(VENV)/package
 	$(BIN)/barnabas start $(ARGS)
@@ -64,6 +65,10 @@ kafka:
 spark: $(VENV)/installed
 	$(BIN)/pip install --quiet --editable '.[spark]'
 	tests/kafka/fetch spark
+
+other-languages:
+	npm install --silent --prefix .cache/node kafkajs@2
+	mkdir -p .cache/go && cd .cache/go && { [ -e go.mod ] || go mod init orders; } && go get github.com/twmb/franz-go/pkg/kgo@v1
 
 generate: $(VENV)/installed kafka
 	$(BIN)/python -m barnabas.protocol.generate $(KAFKA_JARS)
