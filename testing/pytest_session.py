@@ -6,7 +6,7 @@ Only a test that asks for a fixture brings this file in (pytest_plugin.py).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -38,15 +38,16 @@ class KafkaOfSession:
     def broker(self) -> Kafka:
         """Started for the first test that asks."""
         if self._of_all is None:
-            self._of_all = _cluster(self._bootstrap) if self._bootstrap else _broker(self._settings)
-            self._until_the_end.enter_context(self._of_all)
+            kafka = _cluster(self._bootstrap) if self._bootstrap else _started(self._settings)
+            self._until_the_end.callback(kafka.close)
+            self._of_all = kafka
         return self._of_all
 
     @contextmanager
     def own_broker(self, wish: Wish) -> Iterator[Broker]:
         if self._bootstrap:
             pytest.skip(f"it wants a broker of its own, and --kafka-bootstrap names {self._bootstrap}")
-        with _broker({**self._settings, **wish.settings}) as broker:
+        with closing(_started({**self._settings, **wish.settings})) as broker:
             yield broker
 
     def remember(self) -> None:
@@ -105,10 +106,14 @@ def _cluster(bootstrap: str) -> RealKafka:
     pytest.fail(f"--kafka-bootstrap {bootstrap}: {problem}", pytrace=False)
 
 
-def _broker(settings: Mapping[str, object]) -> Broker:
+def _started(settings: Mapping[str, object]) -> Broker:
     others = dict(settings)
-    partitions = int(str(others.pop("num.partitions", 1)))
-    return Broker(partitions=partitions, settings=others)
+    try:
+        partitions = int(str(others.pop("num.partitions", 1)))
+        return Broker(partitions=partitions, settings=others).start()
+    except (BrokerFailed, ValueError) as error:
+        problem = str(error)
+    pytest.fail(f"kafka_settings or @pytest.mark.kafka(settings=...): {problem}", pytrace=False)
 
 
 @contextmanager

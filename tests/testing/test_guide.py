@@ -1,4 +1,4 @@
-"""docs/TESTING.md: every block of code in it is run, so that what it says works for whoever copies it."""
+"""docs/TESTING.md: every block of code in it is run, so that what it says works for whoever copies it; and README's."""
 
 from __future__ import annotations
 
@@ -85,11 +85,16 @@ def test_every_block_is_one_that_is_run_here() -> None:
 
 def test_python(tmp_path: Path) -> None:
     names = write(tmp_path, "python", "ini")
+    readme = re.search(
+        r"^```python\n(# test_readme\.py\n.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL
+    )
+    assert readme is not None
+    (tmp_path / "test_readme.py").write_text(readme[1])
     quiet = ("-p", "no:asyncio", "-p", "no:hypothesispytest", "-p", "no:cacheprovider")
     told = run(tmp_path, sys.executable, "-m", "pytest", "-ra", *quiet)
     passed = re.search(r"(\d+) passed", told)
     assert passed is not None
-    tests = sum(text.count("def test_") for _, name, text in BLOCKS if name.endswith(".py"))
+    tests = 1 + sum(text.count("def test_") for _, name, text in BLOCKS if name.endswith(".py"))
     assert (int(passed[1]), "failed" in told) == (tests, False), told
     assert tests >= len([name for name in names if name.startswith("test_")])
     assert "OK" in run(tmp_path, sys.executable, "-m", "unittest", "test_with_unittest")

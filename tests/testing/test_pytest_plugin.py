@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import subprocess
@@ -11,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.testing import Broker
+from barnabas.testing.real_kafka import RealKafka
 from tests.kafka.broker import KafkaBroker
 
 pytest_plugins = ["pytester"]
@@ -154,6 +157,14 @@ def test_an_argument_without_a_name(kafka_topic):
 
 @pytest.mark.kafka(partition=3)
 def test_an_unknown_name(kafka_topic):
+    pass
+
+@pytest.mark.kafka(settings={"log.retention.ms": "soon"})
+def test_a_wrong_value(kafka):
+    pass
+
+@pytest.mark.kafka(settings={"listeners": "PLAINTEXT://:9092"})
+def test_a_place(kafka):
     pass
 
 """
@@ -388,12 +399,14 @@ def test_the_fixtures(suite: Suite) -> None:
     told = ends_with(
         suite("--strict-markers", **{f"test_{name}": text for name, text in files.items()}),
         passed=10 + 3 + 1 + 0 + 3,
-        errors=1 + 0 + 1 + 2 + 0,
+        errors=1 + 0 + 1 + 4 + 0,
     )
     for words in (
         "own_broker= and settings= of @pytest.mark.kafka here, and open a barnabas.testing.Broker in setUp",
         "@pytest.mark.kafka takes no 3: name what it is, as in partitions=3.",
         "@pytest.mark.kafka has no partition=: it has partitions, config, settings, own_broker.",
+        "@pytest.mark.kafka(settings=...): log.retention.ms=soon is wrong",
+        "@pytest.mark.kafka(settings=...): listeners is said in another way",
         "kafka_topic needs Barnabas's fixture kafka, and this project has its own, a str.",
     ):
         assert words in told
@@ -414,6 +427,15 @@ def test_a_cluster_that_is_not_there_is_named(suite: Suite) -> None:
     assert "127.0.0.1:1 cannot be reached (Connection refused): is a broker running there?" in told
     assert "Traceback" not in told
     assert "dialing.py" not in told
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["topics", "create_topic", "delete_topic", "produce", "records", "wait_for", "group_offsets", "wait_for_offset"],
+)
+def test_a_cluster_is_asked_as_a_broker_is(name: str) -> None:
+    ours, theirs = (inspect.signature(getattr(kind, name)).parameters for kind in (Broker, RealKafka))
+    assert [(each.name, each.kind) for each in ours.values()] == [(each.name, each.kind) for each in theirs.values()]
 
 
 COLLECTED = """
