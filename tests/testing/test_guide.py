@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 import pytest
 
-from barnabas.testing import Broker
-
 pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.slow
 
@@ -134,18 +132,6 @@ def test_shell(tmp_path: Path) -> None:
     told = run(tmp_path, "bash", "-euc", script)
     assert told.splitlines() == ['{"order": 7}']
     assert not (tmp_path / "ready.json").exists()
-
-
-def test_the_same_tests_run_against_a_cluster(tmp_path: Path) -> None:
-    """As the page has it, of those blocks that any cluster can serve."""
-    write(tmp_path, "python")
-    with Broker() as broker:
-        there = f"--kafka-bootstrap={broker.bootstrap_servers}"
-        quiet = ("-p", "no:asyncio", "-p", "no:cacheprovider", "-W", "ignore")
-        files = ("test_quick_start.py", "test_case_with_fixtures.py", "test_fixtures.py")
-        told = run(tmp_path, sys.executable, "-m", "pytest", there, *quiet, *files)
-        assert "3 passed, 1 skipped" in told
-        assert broker.topics() == {"orders": 1}
 
 
 JUNIT = """
