@@ -51,6 +51,9 @@ def fuzz(runs: int) -> subprocess.CompletedProcess[str]:
         for number, seed in enumerate(seeds()):
             (inputs / str(number)).write_bytes(seed)
         options = [f"-runs={runs}", f"-max_len={MAX_INPUT_BYTES}", "-seed=1", f"-artifact_prefix={name}/"]
+        # Its accounts of which input is how rare took three quarters of the time and led no further: of 300,000 runs
+        # 83,292 features with them, 83,580 without. And nobody else adds inputs to those that are there.
+        options += ["-entropic=0", "-reload=0"]
         command = [sys.executable, "-m", "tests.protocol.fuzz", "inside", *options, str(inputs)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         for broken in Path(name).glob("*-*"):
