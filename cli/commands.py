@@ -43,6 +43,7 @@ COMMANDS: dict[str, Command | Group] = {
         "what lies in a log directory, with or without a broker on it",
         {
             "dump": Command("barnabas.cli.log.dump", "print batches, records, indexes and snapshots of files"),
+            "explain": Command("barnabas.cli.log.explain", "why each segment is kept, and what a log waits for"),
         },
     ),
     "dirs": Command("barnabas.cli.dirs", "the log directories of brokers: replicas, sizes, what is left of the volume"),

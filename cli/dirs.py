@@ -11,6 +11,7 @@ from barnabas.cli.connecting import add_connection_arguments, connect
 from barnabas.cli.failures import CommandFailed, WrongUsage
 from barnabas.cli.output import Output, add_output_arguments, add_watch_argument, watch
 from barnabas.cli.refusals import words_for
+from barnabas.cli.sizes import show_size
 from barnabas.client.cluster import Cluster, check
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.describe_log_dirs import (
@@ -21,7 +22,6 @@ from barnabas.protocol.messages.describe_log_dirs import (
 
 __all__ = ["add_arguments", "run"]
 
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _MOST_IN_JAVA = 2**63 - 1
 
 
@@ -228,10 +228,7 @@ def _known(size: int) -> int | None:
 
 
 def _size(count: int | None) -> str:
-    if count is None:
-        return "-"
-    power = min(max(count.bit_length() - 1, 0) // 10, len(_UNITS) - 1)
-    return f"{count} B" if power == 0 else f"{count / (1 << 10 * power):.1f} {_UNITS[power]}"
+    return "-" if count is None else show_size(count)
 
 
 def _listed(numbers: Sequence[int]) -> str:
