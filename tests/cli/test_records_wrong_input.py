@@ -141,8 +141,10 @@ def test_unknown_topics_partitions_and_files(node: RunningNode, tmp_path: Path) 
         code, sentence = refused(command, "ordres", *at)
         assert (code, sentence.partition(": ")[2]) == (
             1,
-            "There is no topic ordres: is orders meant? barnabas topics lists them, and barnabas topics create ordres "
-            "makes it.",
+            (
+                "There is no topic ordres: is orders meant? barnabas topics lists them, and barnabas topics create ordres "
+                "makes it."
+            ),
         )
     assert refused("consume", "orders", "--partition", "9", *at)[1].endswith(
         "orders has no partition 9: they are 0 to 0 (barnabas topics --describe)."
@@ -207,8 +209,10 @@ def test_what_cannot_be_shown_is_told(node: RunningNode) -> None:
     assert (ran.code, ran.out) == (1, "1633837924\n")
     assert ran.err.splitlines() == [
         "Processed a total of 1 messages",
-        "barnabas consume: The record of shown-0 at offset 1 cannot be shown: 3 bytes are no integer, which has 4. "
-        "--skip-message-on-error passes over it.",
+        (
+            "barnabas consume: The record of shown-0 at offset 1 cannot be shown: 3 bytes are no integer, which has 4. "
+            "--skip-message-on-error passes over it."
+        ),
     ]
     ran = run("consume", "shown", "--until-end", "--skip-message-on-error", *deserializer, *at)
     assert (ran.code, ran.out) == (0, "1633837924\n1701209960\n")
