@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from pathlib import Path
-
 from tests.cli.beside import Ran, Side
-from tests.clients.kafka_tools import RUNNER
-from tests.kafka.java_oracle import JavaOracle
+from tests.kafka.tool_runner import ToolRunner
 
 __all__ = ["Kafkas", "same_lines"]
-
-Oracles = Callable[[Path], JavaOracle]
 
 
 class Kafkas:
     """Tools by the classes behind org.apache.kafka.tools, all in one JVM."""
 
-    def __init__(self, oracles: Oracles) -> None:
-        self._oracles = oracles
+    def __init__(self, runner: ToolRunner) -> None:
+        self._runner = runner
 
     def __call__(self, side: Side, tool: str, *arguments: str) -> Ran:
         whole = [side.bootstrap if argument == "BROKER" else argument for argument in arguments]
-        question = {"tool": f"org.apache.kafka.tools.{tool}", "arguments": whole, "input": ""}
-        answer = json.loads(self._oracles(RUNNER).ask(json.dumps(question)))
-        return Ran(answer["code"], answer["out"], answer["err"])
+        return Ran(*self._runner.attempt(f"org.apache.kafka.tools.{tool}", *whole))
 
 
 def same_lines(ours: str, theirs: str) -> None:

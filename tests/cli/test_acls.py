@@ -13,8 +13,8 @@ from barnabas.cli.acls.wanted import check_combination, wanted_of
 from barnabas.cli.failures import WrongUsage
 from tests.cli.beside import Side, run
 from tests.cli.kafkas_tool import Kafkas
-from tests.clients.kafka_tools import Oracles
 from tests.kafka.broker import KafkaBroker
+from tests.kafka.tool_runner import ToolRunner
 
 TOOL = "AclCommand"
 
@@ -67,9 +67,9 @@ ADDED = [
 @pytest.mark.slow
 @pytest.mark.parametrize("flags", ADDED)
 def test_acls_are_added_listed_and_removed_as_by_kafkas_tool(
-    strict_kafka: KafkaBroker, java_oracle: Oracles, name: str, flags: list[str]
+    strict_kafka: KafkaBroker, kafka_tools: ToolRunner, name: str, flags: list[str]
 ) -> None:
-    side, kafkas = Side("Kafka", strict_kafka, lambda: java_oracle), Kafkas(java_oracle)
+    side, kafkas = Side("Kafka", strict_kafka, lambda: kafka_tools), Kafkas(kafka_tools)
     ours, theirs = ([flag.replace("TOPIC", f"{name}-{who}") for flag in flags] for who in ("ours", "theirs"))
     theirs_as_kafka_has_it = [flag.replace("describe-configs", "DescribeConfigs") for flag in theirs]
 
@@ -105,8 +105,8 @@ def test_acls_are_added_listed_and_removed_as_by_kafkas_tool(
 
 @pytest.mark.java
 @pytest.mark.slow
-def test_acls_are_found_by_pattern_and_principal(strict_kafka: KafkaBroker, java_oracle: Oracles, name: str) -> None:
-    side, kafkas = Side("Kafka", strict_kafka, lambda: java_oracle), Kafkas(java_oracle)
+def test_acls_are_found_by_pattern_and_principal(strict_kafka: KafkaBroker, kafka_tools: ToolRunner, name: str) -> None:
+    side, kafkas = Side("Kafka", strict_kafka, lambda: kafka_tools), Kafkas(kafka_tools)
     for principal, kind, topic in (
         ("User:x", "literal", name),
         ("User:y", "prefixed", name[:5]),

@@ -13,14 +13,14 @@ from barnabas.client.cluster import Partition
 from tests.cli.beside import Both, Side, run
 from tests.cli.kafkas_tool import Kafkas, same_lines
 from tests.client.fake_servers import closed_port
-from tests.clients.kafka_tools import Oracles
+from tests.kafka.tool_runner import ToolRunner
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def kafkas(java_oracle: Oracles) -> Kafkas:
-    return Kafkas(java_oracle)
+def kafkas(kafka_tools: ToolRunner) -> Kafkas:
+    return Kafkas(kafka_tools)
 
 
 # At a glance

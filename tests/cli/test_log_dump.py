@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,7 @@ from barnabas.protocol.records.consumer_protocol import ConsumerProtocolAssignme
 from barnabas.protocol.records.control import LeaderChangeMessage, Voter
 from barnabas.protocol.schema import Uuid
 from tests.cli.log_files import NOW_MS, make_directory
-from tests.clients.kafka_tools import RUNNER
-from tests.kafka.java_oracle import JavaOracle
+from tests.kafka.tool_runner import ToolRunner
 from tests.protocol.generated import every_version, full_message
 from tests.protocol.test_legacy_batches import GOLDEN
 from tests.protocol.test_log_records import COORDINATOR_LOGS, METADATA_RECORDS, coordinator_records, module_name
@@ -50,16 +50,9 @@ def partition(directory: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def kafka(java_oracle: Callable[[Path], JavaOracle]) -> Dump:
+def kafka(kafka_tools: ToolRunner) -> Dump:
     """kafka-dump-log.sh: its exit code, and what it says."""
-    java = java_oracle(RUNNER)
-
-    def dump(*arguments: str) -> tuple[int, str, str]:
-        question = {"tool": "org.apache.kafka.tools.DumpLogSegments", "arguments": arguments, "input": ""}
-        answer = json.loads(java.ask(json.dumps(question)))
-        return answer["code"], answer["out"], answer["err"]
-
-    return dump
+    return partial(kafka_tools.attempt, "org.apache.kafka.tools.DumpLogSegments")
 
 
 @pytest.fixture

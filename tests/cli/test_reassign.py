@@ -26,9 +26,9 @@ from barnabas.protocol.messages.describe_configs import (
 from tests.broker.running import RunningNode
 from tests.cli.beside import Both, Side, run
 from tests.cli.kafkas_tool import Kafkas
-from tests.clients.kafka_tools import Oracles
 from tests.clients.waiting import wait_until
 from tests.kafka.broker import KafkaBroker
+from tests.kafka.tool_runner import ToolRunner
 
 TOOL = "reassign.ReassignPartitionsCommand"
 
@@ -56,8 +56,8 @@ class _Place:
 
 @pytest.fixture(params=["ours", pytest.param("kafka", marks=[pytest.mark.java, pytest.mark.slow])])
 def where(request: pytest.FixtureRequest) -> Directoried:
-    def oracles() -> Oracles:
-        found: Oracles = request.getfixturevalue("java_oracle")
+    def oracles() -> ToolRunner:
+        found: ToolRunner = request.getfixturevalue("kafka_tools")
         return found
 
     if request.param == "ours":
@@ -159,9 +159,9 @@ def configs(side: Side, kind: int, resource: str) -> dict[str, str | None]:
 @pytest.mark.java
 @pytest.mark.slow
 def test_each_action_says_what_kafkas_tool_says(
-    where: Directoried, java_oracle: Oracles, name: str, tmp_path: Path
+    where: Directoried, kafka_tools: ToolRunner, name: str, tmp_path: Path
 ) -> None:
-    side, kafkas = where.side, Kafkas(java_oracle)
+    side, kafkas = where.side, Kafkas(kafka_tools)
     side.create(name, 2)
     here = places(side, name)[0]
     stay = plan(name, 2, here)

@@ -17,7 +17,7 @@ from barnabas.protocol.messages.describe_producers import ProducerState
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from tests.cli.beside import Side, run
 from tests.cli.kafkas_tool import Kafkas
-from tests.clients.kafka_tools import Oracles
+from tests.kafka.tool_runner import ToolRunner
 
 TOOL = "TransactionsCommand"
 TIMEOUT_MS = 600_000
@@ -60,8 +60,8 @@ def test_hanging_is_what_no_coordinator_will_end() -> None:
 
 
 @pytest.fixture
-def kafkas(kafka: Side, java_oracle: Oracles) -> Callable[..., str]:
-    tools = Kafkas(java_oracle)
+def kafkas(kafka: Side, kafka_tools: ToolRunner) -> Callable[..., str]:
+    tools = Kafkas(kafka_tools)
 
     def ask(*arguments: str) -> str:
         ran = tools(kafka, TOOL, "--bootstrap-server", "BROKER", *arguments)
