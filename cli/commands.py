@@ -70,6 +70,14 @@ COMMANDS: dict[str, Command | Group] = {
         "barnabas.cli.transactions.command", "list and describe transactions, and end hanging ones"
     ),
     "client-metrics": Command("barnabas.cli.client_metrics", "which metrics clients shall push, how often"),
+    "perf": Group(
+        "measure how fast records go in and out",
+        {
+            "consume": Command("barnabas.cli.perf.consume", "read records as fast as it can"),
+            "latency": Command("barnabas.cli.perf.latency", "how long a record takes from end to end"),
+            "produce": Command("barnabas.cli.perf.produce", "write records as fast as it can, or at a rate"),
+        },
+    ),
     "doctor": Command(
         "barnabas.cli.doctor.command", "say what is wrong with a cluster, the way to it, or this machine"
     ),
@@ -84,14 +92,17 @@ KAFKA_TOOLS: dict[str, tuple[str, ...]] = {
     "kafka-console-consumer": ("consume",),
     "kafka-console-producer": ("produce",),
     "kafka-consumer-groups": ("groups",),
+    "kafka-consumer-perf-test": ("perf", "consume"),
     "kafka-delete-records": ("records", "delete"),
     "kafka-dump-log": ("log", "dump"),
+    "kafka-e2e-latency": ("perf", "latency"),
     "kafka-features": ("cluster", "features"),
     "kafka-get-offsets": ("offsets",),
     "kafka-groups": ("groups", "--all-types"),
     "kafka-leader-election": ("cluster", "elect"),
     "kafka-log-dirs": ("dirs",),
     "kafka-metadata-quorum": ("cluster", "quorum"),
+    "kafka-producer-perf-test": ("perf", "produce"),
     "kafka-reassign-partitions": ("cluster", "reassign"),
     "kafka-share-groups": ("groups", "--share"),
     "kafka-streams-groups": ("groups", "--streams"),

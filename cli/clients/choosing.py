@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from barnabas.cli.failures import CommandFailed
 
-__all__ = ["CONFLUENT_KAFKA", "KAFKA_PYTHON", "add_client_argument", "chosen_client"]
+__all__ = ["CONFLUENT_KAFKA", "FASTEST", "KAFKA_PYTHON", "add_client_argument", "chosen_client"]
 
 KAFKA_PYTHON, CONFLUENT_KAFKA = "kafka-python", "confluent-kafka"
 FASTEST = "fastest"

@@ -13,7 +13,16 @@ from barnabas.cli.clients.settings import confluent_settings, kafka_python_setti
 from barnabas.cli.clients.words import failed
 from barnabas.cli.failures import CommandFailed
 
-__all__ = ["Done", "Headers", "Outgoing", "RecordProducer", "open_producer"]
+__all__ = [
+    "Done",
+    "Headers",
+    "Outgoing",
+    "RecordProducer",
+    "confluent_client",
+    "made_confluent",
+    "made_kafka_python",
+    "open_producer",
+]
 
 Headers = Sequence[tuple[str, bytes | None]]
 Done = Callable[[BaseException | None], None]
@@ -73,13 +82,13 @@ class _Budget:
 
     def __init__(self, properties: Mapping[str, str]) -> None:
         self._left = _milliseconds(properties, "buffer.memory") or _BUFFER_BYTES
-        self._most = self._left
+        self.most = self._left
         self.wait_s = _milliseconds(properties, "max.block.ms") / 1000 or _MAX_BLOCK_S
         self._changed = threading.Condition()
 
     def take(self, size: int) -> None:
         with self._changed:
-            if not self._changed.wait_for(lambda: self._left >= size or self._left == self._most, self.wait_s):
+            if not self._changed.wait_for(lambda: self._left >= size or self._left == self.most, self.wait_s):
                 raise CommandFailed(
                     f"The broker took nothing for {self.wait_s:g} s, and the buffer is full: "
                     "see whether it runs (barnabas doctor), or wait longer with --max-block-ms."
@@ -102,23 +111,16 @@ _NO_KEY = _NoKey()
 class _KafkaPython:
     def __init__(self, bootstrap: str, properties: Mapping[str, str]) -> None:
         quiet_logger()
-        from kafka import KafkaProducer
         from kafka.errors import KafkaError
-        from kafka.partitioner.sticky import StickyPartitioner
         from kafka.serializer import Serializer
 
         class KeyOrNone(Serializer):  # type: ignore[misc]
             def serialize(self, _topic: str, _headers: object, key: object) -> object:
                 return None if key is _NO_KEY else key
 
-        settings, self.ignored = kafka_python_settings(properties, KafkaProducer.DEFAULT_CONFIG)
-        settings = {"key_serializer": KeyOrNone(), "partitioner": StickyPartitioner()} | settings
         self._budget = _Budget(properties)
         self._errors = KafkaError
-        try:
-            self._producer = KafkaProducer(bootstrap_servers=bootstrap.split(","), **settings)
-        except (KafkaError, ValueError, AssertionError) as error:
-            raise failed("The producer could not be made", error) from None
+        self._producer, self.ignored = made_kafka_python(bootstrap, properties, {"key_serializer": KeyOrNone()})
 
     def send(self, record: Outgoing, done: Done) -> None:
         if any(value is None for _, value in record.headers):
@@ -161,18 +163,12 @@ class _KafkaPython:
 
 class _Confluent:
     def __init__(self, bootstrap: str, properties: Mapping[str, str]) -> None:
-        from confluent_kafka import KafkaException, Producer
+        from confluent_kafka import KafkaException
 
         self._budget = _Budget(properties)
-        base = {
-            "bootstrap.servers": bootstrap,
-            "log_level": 0,
-            "logger": quiet_logger(),
-            "partitioner": "murmur2_random",
-            "queue.buffering.max.kbytes": max(1, self._budget._left >> 10),
-            "error_cb": lambda _: None,
-        }
-        self._producer, self.ignored = _made(Producer, base | confluent_settings(properties), KafkaException)
+        self._producer, self.ignored = made_confluent(
+            bootstrap, properties, {"queue.buffering.max.kbytes": max(1, self._budget.most >> 10)}
+        )
         self._failures = KafkaException
 
     def send(self, record: Outgoing, done: Done) -> None:
@@ -217,17 +213,44 @@ class _Confluent:
         self._producer.flush(0)
 
 
-def _made(cls: Any, settings: dict[str, Any], failure: type[Exception]) -> tuple[Any, list[str]]:
-    """Without those settings that librdkafka does not know, and their names."""
+def made_kafka_python(bootstrap: str, properties: Mapping[str, str], more: Mapping[str, Any]) -> tuple[Any, list[str]]:
+    """A KafkaProducer, and the properties that it has not."""
+    quiet_logger()
+    from kafka import KafkaProducer
+    from kafka.errors import KafkaError
+    from kafka.partitioner.sticky import StickyPartitioner
+
+    settings, ignored = kafka_python_settings(properties, KafkaProducer.DEFAULT_CONFIG)
+    try:
+        producer = KafkaProducer(
+            bootstrap_servers=bootstrap.split(","), **({"partitioner": StickyPartitioner()} | dict(more) | settings)
+        )
+    except (KafkaError, ValueError, AssertionError) as error:
+        raise failed("The producer could not be made", error) from None
+    return producer, ignored
+
+
+def made_confluent(bootstrap: str, properties: Mapping[str, str], more: Mapping[str, Any]) -> tuple[Any, list[str]]:
+    """A Producer of confluent_kafka, and the properties that it has not. Keys go where Java's producer sends them."""
+    from confluent_kafka import Producer
+
+    own = {"partitioner": "murmur2_random"}
+    return confluent_client(Producer, bootstrap, own | dict(more) | confluent_settings(properties))
+
+
+def confluent_client(cls: Any, bootstrap: str, settings: Mapping[str, Any]) -> tuple[Any, list[str]]:
+    """Of confluent_kafka, without those settings that librdkafka does not know, and their names."""
+    from confluent_kafka import KafkaException
+
+    left = {"bootstrap.servers": bootstrap, "log_level": 0, "error_cb": lambda _: None} | dict(settings)
     ignored: list[str] = []
-    logger = settings.pop("logger")
     while True:
         try:
-            return cls(settings, logger=logger), ignored
-        except failure as error:
+            return cls(left, logger=quiet_logger()), ignored
+        except KafkaException as error:
             text = str(error)
-            unknown = next((key for key in settings if f'"{key}"' in text and "No such" in text), None)
+            unknown = next((key for key in left if f'"{key}"' in text and "No such" in text), None)
             if unknown is None:
                 raise failed("The client could not be made", error) from None
             ignored.append(unknown)
-            del settings[unknown]
+            del left[unknown]

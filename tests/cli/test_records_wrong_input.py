@@ -142,8 +142,8 @@ def test_unknown_topics_partitions_and_files(node: RunningNode, tmp_path: Path) 
         assert (code, sentence.partition(": ")[2]) == (
             1,
             (
-                "There is no topic ordres: is orders meant? barnabas topics lists them, "
-                "and barnabas topics create ordres makes it."
+                "There is no topic ordres: is orders meant? barnabas topics lists them, and barnabas topics create "
+                "ordres makes it."
             ),
         )
     assert refused("consume", "orders", "--partition", "9", *at)[1].endswith(
