@@ -12,6 +12,7 @@
 # make bench-broker     a node beside Apache Kafka on the same machine
 # make bench-start      starting and making topics, beside it too
 # make bench-testing    fifty tests on the pytest fixture, beside Kafka started for them
+# make bench-tools      our performance tools beside Kafka's, against the same brokers
 # make bench-smoke      all of these once and shortly, to see that they work
 # make compat      of the tests, those in which other people's clients use a node
 # make golden      records anew what real clients and a real Kafka say to each other
@@ -22,7 +23,7 @@ BIN = $(VENV)/bin
 WORKERS ?= 2
 KAFKA_JARS = .cache/kafka-$(shell sed -n 's/.*<kafka.version>\(.*\)<.*/\1/p' tests/kafka/pom.xml)
 
-.PHONY: start test quick thorough fuzz check kafka spark generate bench-protocol bench-storage bench-broker bench-start bench-testing bench-smoke compat golden other-languages clean
+.PHONY: start test quick thorough fuzz check kafka spark generate bench-protocol bench-storage bench-broker bench-start bench-testing bench-tools bench-smoke compat golden other-languages clean
 
 start: $(VENV)/package
 	$(BIN)/barnabas start $(ARGS)
@@ -91,11 +92,14 @@ bench-start: $(VENV)/installed kafka
 bench-testing: $(VENV)/installed kafka
 	$(BIN)/python bench/testing.py
 
+bench-tools: $(VENV)/installed kafka
+	$(BIN)/python bench/perf_tool.py
+
 bench-storage: $(VENV)/installed
 	$(BIN)/python bench/storage.py
 
 bench-smoke: $(VENV)/installed kafka
-	for bench in protocol storage start broker testing; do $(BIN)/python bench/$$bench.py --smoke || exit 1; done
+	for bench in protocol storage start broker testing perf_tool; do $(BIN)/python bench/$$bench.py --smoke || exit 1; done
 
 compat: $(VENV)/installed
 	$(BIN)/pytest tests/clients
