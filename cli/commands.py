@@ -81,6 +81,7 @@ COMMANDS: dict[str, Command | Group] = {
     "doctor": Command(
         "barnabas.cli.doctor.command", "say what is wrong with a cluster, the way to it, or this machine"
     ),
+    "completion": Command("barnabas.cli.completion", "let bash, zsh or fish complete what is typed"),
 }
 
 KAFKA_TOOLS: dict[str, tuple[str, ...]] = {
