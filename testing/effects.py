@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from barnabas.broker.dispatch import Handler, Response
     from barnabas.broker.node import Node
     from barnabas.protocol.schema import Message
-    from barnabas.testing.faults import Effect
+    from barnabas.testing.faults import Effect, Suits
 
-__all__ = ["carried_out", "delay", "drop", "fail", "ignore", "throttle", "until_gone"]
+__all__ = ["can_fail_with", "carried_out", "delay", "drop", "fail", "ignore", "throttle", "until_gone"]
 
 
 async def until_gone(connection: Connection, event: trio.Event | None = None, seconds: float = float("inf")) -> None:
@@ -65,6 +65,14 @@ def fail(code: ErrorCode, topic: str | None) -> Effect:
         return await answer if type(answer) is CoroutineType else answer  # type: ignore[no-any-return]
 
     return effect
+
+
+def can_fail_with(code: ErrorCode) -> Suits:
+    def can(call: Call, request: Any) -> bool:
+        asks_for_brokers = call.api.name == "Metadata" and call.version > 0 and request.topics == []
+        return not asks_for_brokers or code == ErrorCode.REBOOTSTRAP_REQUIRED
+
+    return can
 
 
 def delay(seconds: float, *, after_appending: bool) -> Effect:

@@ -35,6 +35,14 @@ Effect = Callable[["Node", "Call", "Message", "Handler"], "Awaitable[Response]"]
 """What answers in place of the handler; it may call that."""
 
 
+Suits = Callable[["Call", "Message"], bool]
+"""Whether a request is of a kind that can meet the fault."""
+
+
+def _all(_call: Call, _request: Message) -> bool:
+    return True
+
+
 class Fault:
     """Made by the broker's methods. Inside `with` it is set; at the end of it, or after `undo`, it is not."""
 
@@ -47,6 +55,7 @@ class Fault:
         times: int | None,
         topic: str | None,
         client_id: str | None,
+        suits: Suits,
     ) -> None:
         self._faults = faults
         self.what = what
@@ -54,6 +63,7 @@ class Fault:
         self._keys = keys
         self._topic = topic
         self._client_id = client_id
+        self._suits = suits
         self.effect = effect
         self.left = times
         """How many more requests will meet it; None for all, until it is undone."""
@@ -94,6 +104,8 @@ class Fault:
     def concerns(self, node: Node, call: Call, request: Message) -> bool:
         if call.api.key not in self._keys or self._client_id not in (None, call.client_id):
             return False
+        if not self._suits(call, request):
+            return False
         return self._topic is None or self._topic in self._topics(node, call, request)
 
     def _topics(self, node: Node, call: Call, request: Message) -> Iterable[str]:
@@ -127,11 +139,18 @@ class Faults:
         return iter(self._set)
 
     def add(
-        self, what: str, apis: Apis, effect: Effect, times: int | None, topic: str | None, client_id: str | None
+        self,
+        what: str,
+        apis: Apis,
+        effect: Effect,
+        times: int | None,
+        topic: str | None,
+        client_id: str | None,
+        suits: Suits = _all,
     ) -> Fault:
         if times is not None and times < 1:
             raise ValueError(f"times={times}: a fault is met at least once, or by all with times=None")
-        fault = Fault(self, what, api_keys(apis), effect, times, topic, client_id)
+        fault = Fault(self, what, api_keys(apis), effect, times, topic, client_id, suits)
         with self._lock:
             self._set += (fault,)
         return fault

@@ -25,7 +25,6 @@ _UNDECIDED = ErrorCode.UNKNOWN_SERVER_ERROR
 """Group coordinators pass it on as it is."""
 _FIRST_WITH_COORDINATORS = 4
 _FIRST_WITH_ERROR_OF_ALL_DIRECTORIES = 3
-_OF_ALL_METADATA = frozenset({ErrorCode.REBOOTSTRAP_REQUIRED})
 
 
 def answer_with(node: Node, call: Call, request: Any, code: ErrorCode) -> Message:
@@ -96,8 +95,9 @@ def _metadata(node: Node, call: Call, request: Any, code: ErrorCode) -> Message:
     from barnabas.broker.apis.metadata import handle
 
     answer = handle(node, call, request)
-    if code in _OF_ALL_METADATA or not answer.topics:
+    if code == ErrorCode.REBOOTSTRAP_REQUIRED:
         answer.error_code = code
+        return answer
     for topic in answer.topics:
         topic.error_code = code
         topic.partitions = []

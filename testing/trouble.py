@@ -56,10 +56,12 @@ class Trouble:
         """The next requests are refused with this error, as Kafka says it in that API and version, and not carried out.
         Of a Produce or Fetch with several topics only `topic` is refused; any other request that names it, as a whole.
 
-        Two things are as in Kafka: a Produce with acks=0, which has no answer, has its connection cut, and Metadata
-        names the brokers all the same."""
+        Some things are as in Kafka: a Produce with acks=0, which has no answer, has its connection cut; Metadata names
+        the brokers all the same, and one that asks for no topics, which is how clients look for brokers, meets no error
+        but REBOOTSTRAP_REQUIRED."""
         code = error_code(error)
-        return self._add(f"fails with {code.name}", api, effects.fail(code, topic), times, topic, client_id)
+        effect, suits = effects.fail(code, topic), effects.can_fail_with(code)
+        return self._embedded.faults.add(f"fails with {code.name}", api, effect, times, topic, client_id, suits)
 
     def delay_next(
         self,

@@ -12,7 +12,7 @@ import pytest
 from barnabas.broker.apis import MODULES
 from barnabas.protocol.apis import APIS
 from barnabas.protocol.errors import ErrorCode
-from barnabas.protocol.messages.metadata import MetadataRequestTopic
+from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from barnabas.protocol.schema import ZERO, Field, Struct, Uuid
 from barnabas.testing import Broker
 from barnabas.testing.message_parts import error_codes
@@ -81,3 +81,16 @@ def test_a_version_that_is_not_spoken_is_refused_so_that_every_client_can_read_i
         assert TOPIC in admin.list_topics()
         admin.close()
         assert fault.met == 1
+
+
+def test_who_looks_for_brokers_finds_them_whatever_becomes_of_topics(broker: Broker, client: RawClient) -> None:
+    brokers_alone = MetadataRequest(topics=[])
+    with broker.fail_next("Metadata", "LEADER_NOT_AVAILABLE") as fault:
+        answer = client.ask(brokers_alone, 13, MetadataResponse)
+        assert (answer.error_code, len(answer.brokers), fault.met) == (0, 1, 0)
+        everything = client.ask(MetadataRequest(topics=None), 13, MetadataResponse)
+        assert (everything.error_code, len(everything.brokers), fault.met) == (0, 1, 1)
+        assert {topic.error_code for topic in everything.topics} == {ErrorCode.LEADER_NOT_AVAILABLE}
+    with broker.fail_next("Metadata", "REBOOTSTRAP_REQUIRED"):
+        answer = client.ask(brokers_alone, 13, MetadataResponse)
+        assert (answer.error_code, len(answer.brokers)) == (ErrorCode.REBOOTSTRAP_REQUIRED, 1)
