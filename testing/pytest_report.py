@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from barnabas.broker.event_log import Event, Level
 from barnabas.testing.embedded import KNOWN, Embedded
@@ -31,7 +32,9 @@ class Seen:
     """From the moment that it is made; without brokers that it has seen before, all there was."""
 
     def __init__(self, known: Iterable[Embedded] = KNOWN) -> None:
-        self._marks = {id(one): _Mark(one.history.count, _last(one.history.events)) for one in known}
+        self._marks = WeakKeyDictionary(
+            {one: _Mark(one.history.count, _last(one.history.events)) for one in list(known)}
+        )
 
     def sections(self) -> Iterator[tuple[str, str]]:
         """A title and a text for each broker that there is news of."""
@@ -41,7 +44,7 @@ class Seen:
                 yield f"what the broker at 127.0.0.1:{broker.port} saw during this test", "\n".join(lines)
 
     def _lines(self, broker: Embedded) -> Iterator[str]:
-        mark = self._marks.get(id(broker), _BEFORE_ALL)
+        mark = self._marks.get(broker, _BEFORE_ALL)
         history = broker.history
         count = history.count - mark.requests
         if count:
