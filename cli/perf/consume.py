@@ -48,11 +48,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_client_arguments(parser, "consumer", "--consumer-property", timeout=False)
     add_client_argument(parser, FASTEST)
     add_output_arguments(parser)
-    parser.set_defaults(question_timeout_s=30.0)
     # Behind the others, whose --timeout is in seconds.
     text = f"end when none has come for so long ({_PATIENCE_MS})"
     parser.add_argument(
-        "--timeout", metavar="MS", nargs="?", type=int, default=_PATIENCE_MS, const=_PATIENCE_MS, help=text
+        "--timeout",
+        dest="patience_ms",
+        metavar="MS",
+        nargs="?",
+        type=int,
+        default=_PATIENCE_MS,
+        const=_PATIENCE_MS,
+        help=text,
     )
 
 
@@ -77,7 +83,7 @@ def run(arguments: argparse.Namespace) -> None:
     properties = _properties(arguments, properties_from(arguments))
     bootstrap = bootstrap_from(arguments, properties)
     client = chosen_client(arguments)
-    with reach(bootstrap, properties, arguments.question_timeout_s) as cluster:
+    with reach(bootstrap, properties, arguments.timeout) as cluster:
         if topic is None:
             cluster.metadata(topics=[])
         else:
@@ -206,7 +212,7 @@ class _Run:
         self._begun = last = _Moment(time.time(), 0, 0)
         now_s = last_record_s = last.seconds
         records = size = 0
-        while records < most and (now_s - last_record_s) * 1000 <= self._arguments.timeout:
+        while records < most and (now_s - last_record_s) * 1000 <= self._arguments.patience_ms:
             new_records, new_bytes = self._poll(min(_AT_ONCE, most - records))
             now_s = time.time()
             records += new_records
@@ -222,7 +228,7 @@ class _Run:
         if records < most:
             self._output.line(
                 "WARNING: Exiting before consuming the expected number of records: timeout "
-                f"({self._arguments.timeout} ms) exceeded. You can use the --timeout option to increase the timeout."
+                f"({self._arguments.patience_ms} ms) exceeded. You can use the --timeout option to increase the timeout."
             )
         self._ended = _Moment(time.time(), records, size)
 
