@@ -16,7 +16,11 @@ import pytest
 
 from barnabas.client.address import parse_bootstrap
 from barnabas.client.cluster import Cluster, Partition, check
+from barnabas.client.committed import committed_offsets
+from barnabas.client.groups import Group as ClientGroup
+from barnabas.client.groups import describe_consumer_groups, list_groups
 from barnabas.client.properties import ClientProperties
+from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfig,
@@ -24,8 +28,8 @@ from barnabas.protocol.messages.create_topics import (
     CreateTopicsResponse,
 )
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
-from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchResponse
 from barnabas.testing.broker import Broker
+from barnabas.testing.groups import Group, GroupMember
 from barnabas.testing.reading import READ_COMMITTED
 from barnabas.testing.record import Record
 from barnabas.testing.topics import Headers, as_bytes, as_headers, setting
@@ -37,8 +41,6 @@ _TIMEOUT_S = 30.0
 _PATIENCE_S = 15.0
 """Longer than a broker in this process is given."""
 _PAUSE_S = 0.05
-_OFFSETS_BY_NAME = 9
-"""The last version of OffsetFetch that names topics."""
 
 
 class RealKafka:
@@ -155,17 +157,27 @@ class RealKafka:
 
     # Groups
 
-    def group_offsets(self, group: str) -> dict[tuple[str, int], int]:
-        asked = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=None)])
+    def groups(self) -> dict[str, Group]:
         with self._lock:
-            answer = self._cluster.ask_coordinator(group, asked, OffsetFetchResponse, at_most=_OFFSETS_BY_NAME)
-        return {
-            (topic.name, one.partition_index): one.committed_offset
-            for found in answer.groups
-            for topic in found.topics
-            for one in topic.partitions
-            if not one.error_code and one.committed_offset >= 0
-        }
+            names = [one.name for one in list_groups(self._cluster)]
+            described = describe_consumer_groups(self._cluster, names)
+        # One that is of other things than consumers, or is gone meanwhile, is an error.
+        return {name: _group(one) for name, one in described.items() if not isinstance(one, KafkaError)}
+
+    def wait_for_group(self, group: str, members: int = 1, timeout: float = _PATIENCE_S) -> Group:
+        deadline = time.monotonic() + timeout
+        while (found := self.groups().get(group)) is None or not _is_settled(found, members):
+            if time.monotonic() > deadline:
+                raise NotInTime(f"group {group} does not have {members} members after {timeout:g} s: it is {found}")
+            time.sleep(_PAUSE_S)
+        return found
+
+    def group_offsets(self, group: str) -> dict[tuple[str, int], int]:
+        with self._lock:
+            found = committed_offsets(self._cluster, [group])[group]
+        if isinstance(found, KafkaError):
+            raise found
+        return {(partition.topic, partition.number): one.offset for partition, one in found.items()}
 
     def wait_for_offset(
         self, group: str, topic: str, offset: int, *, partition: int = 0, timeout: float = _PATIENCE_S
@@ -176,6 +188,24 @@ class RealKafka:
                 raise NotInTime(f"group {group} has committed {offsets} after {timeout:g} s, not {offset}")
             time.sleep(_PAUSE_S)
         return offsets
+
+
+def _group(told: ClientGroup) -> Group:
+    members = tuple(
+        GroupMember(
+            one.member_id,
+            one.instance_id,
+            one.client_id,
+            one.host.removeprefix("/"),
+            tuple(sorted((partition.topic, partition.number) for partition in one.assigned)),
+        )
+        for one in told.members
+    )
+    return Group(told.name, told.state, told.assignor, members)
+
+
+def _is_settled(group: Group, members: int) -> bool:
+    return len(group.members) == members and group.state == ("Stable" if members else "Empty")
 
 
 class _Reader:

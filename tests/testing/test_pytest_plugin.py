@@ -367,6 +367,9 @@ def test_records(kafka, kafka_topic, kafka_producer, kafka_consumer):
     assert kafka.records(kafka_topic, partition=1) == [record for record in found if record.partition == 1]
     for _ in range(6):
         next(kafka_consumer)
+    (member,) = kafka.wait_for_group(kafka_topic).members
+    assert member.partitions == ((kafka_topic, 0), (kafka_topic, 1))
+    assert (member.host, kafka.groups()[kafka_topic].protocol) == ("127.0.0.1", "range")
     kafka_consumer.commit()
     offsets = kafka.group_offsets(kafka_topic)
     assert sum(offsets.values()) == 6
@@ -378,6 +381,8 @@ def test_the_one_before_has_left_nothing(kafka):
 def test_nothing_comes(kafka, kafka_topic):
     with pytest.raises(AssertionError, match="after 0.2 s, not 1"):
         kafka.wait_for(kafka_topic, timeout=0.2)
+    with pytest.raises(AssertionError, match="after 0.2 s"):
+        kafka.wait_for_group(kafka_topic, timeout=0.2)
     with pytest.raises(AssertionError, match="after 0.2 s"):
         kafka.wait_for_offset(kafka_topic, kafka_topic, 1, timeout=0.2)
 """
@@ -431,7 +436,18 @@ def test_a_cluster_that_is_not_there_is_named(suite: Suite) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["topics", "create_topic", "delete_topic", "produce", "records", "wait_for", "group_offsets", "wait_for_offset"],
+    [
+        "topics",
+        "create_topic",
+        "delete_topic",
+        "produce",
+        "records",
+        "wait_for",
+        "groups",
+        "group_offsets",
+        "wait_for_group",
+        "wait_for_offset",
+    ],
 )
 def test_a_cluster_is_asked_as_a_broker_is(name: str) -> None:
     ours, theirs = (inspect.signature(getattr(kind, name)).parameters for kind in (Broker, RealKafka))
