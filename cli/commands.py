@@ -37,6 +37,7 @@ COMMANDS: dict[str, Command | Group] = {
         "delete and replay records",
         {
             "delete": Command("barnabas.cli.delete_records", "delete the oldest records of partitions"),
+            "replay": Command("barnabas.cli.replay", "a range of one topic into another, at a rate"),
         },
     ),
     "log": Group(

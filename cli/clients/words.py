@@ -9,7 +9,7 @@ from barnabas.cli.failures import CommandFailed
 from barnabas.cli.refusals import words_for
 from barnabas.protocol.errors import ErrorCode
 
-__all__ = ["failed", "sentence_for"]
+__all__ = ["failed", "more_telling", "sentence_for"]
 
 _MORE = {
     ErrorCode.MESSAGE_TOO_LARGE: "A record is larger than the topic's max.message.bytes allows; send less, or raise it",
@@ -28,10 +28,19 @@ def sentence_for(error: BaseException) -> str:
     name = type(error).__name__
     if name == "MessageSizeTooLargeError":
         return f"{_MORE[ErrorCode.MESSAGE_TOO_LARGE]} [MESSAGE_TOO_LARGE]"
-    text = str(error.args[0]) if error.args else last_words() or name
+    # confluent-kafka's exceptions hold an error that has words of its own.
+    told: Any = error.args[0] if error.args else ""
+    text = str(told.str() if callable(getattr(told, "str", None)) else told) or last_words() or name
     # librdkafka's sentences are its own; what stands before the colon names its threads and sockets.
     text = text.rpartition("]: ")[2] if text.startswith("[thrd") else text
     return f"{text.strip().rstrip('.')} ({name})"
+
+
+def more_telling(first: BaseException | None, second: BaseException) -> BaseException:
+    """Of two errors the one to be told: that of a record, before that of others which were in a batch with it."""
+    if first is None or (_code_of(first) is None and _code_of(second) is not None):
+        return second
+    return first
 
 
 def failed(doing: str, error: BaseException) -> CommandFailed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from barnabas.cli.consume.deserializers import Deserializer, deserializer
@@ -28,7 +28,7 @@ class Record(Protocol):
     @property
     def value(self) -> bytes | None: ...
     @property
-    def headers(self) -> list[tuple[str, bytes | None]]: ...
+    def headers(self) -> Sequence[tuple[str, bytes | None]]: ...
 
 
 Formatter = Callable[[Record], bytes]

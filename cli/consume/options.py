@@ -13,7 +13,7 @@ from barnabas.cli.failures import WrongUsage
 from barnabas.cli.times import moment_ms
 from barnabas.client.offsets import EARLIEST, LATEST
 
-__all__ = ["Wanted", "wanted"]
+__all__ = ["Wanted", "parse_partitions", "wanted"]
 
 _NUMBERS = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
 _RESETS = ("earliest", "latest", "none")
@@ -41,7 +41,7 @@ class Wanted(NamedTuple):
 
 def wanted(arguments: argparse.Namespace) -> Wanted:
     topic = _topic(arguments)
-    partitions = _partitions(arguments.partition)
+    partitions = parse_partitions(arguments.partition)
     _check_combinations(arguments, partitions)
     properties = properties_from(arguments)
     group = _group(arguments, properties)
@@ -98,7 +98,7 @@ def _check_combinations(arguments: argparse.Namespace, partitions: list[int] | N
         raise WrongUsage("--follow has no end: leave it out, or --until-end, --until and --to-offset")
 
 
-def _partitions(text: str | None) -> list[int] | None:
+def parse_partitions(text: str | None) -> list[int] | None:
     if text is None:
         return None
     if not _NUMBERS.fullmatch(text):

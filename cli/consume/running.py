@@ -32,7 +32,7 @@ from barnabas.client.errors import ClientError
 from barnabas.client.offsets import EARLIEST
 from barnabas.client.properties import read_client_properties
 
-__all__ = ["consume"]
+__all__ = ["consume", "record_filter"]
 
 _DEFAULT_FORMATTERS = ("DefaultMessageFormatter", "LoggingMessageFormatter")
 _QUIET_FORMATTER = "NoOpMessageFormatter"
@@ -42,7 +42,7 @@ def consume(arguments: argparse.Namespace) -> int:
     output = Output(as_json=arguments.json)
     want = wanted(arguments)
     formatter = _formatter(arguments, output)
-    keep = _filter(arguments)
+    keep = record_filter(arguments)
     shown = 0
     with Interruption() as interruption, reach(want.bootstrap, want.properties, arguments.timeout) as cluster:
         partitions = _partitions(cluster, want)
@@ -218,7 +218,7 @@ def _consumer(want: Wanted, output: Output, starts: Mapping[Partition, int] | No
 # What is shown
 
 
-def _filter(arguments: argparse.Namespace) -> Callable[[Record], bool]:
+def record_filter(arguments: argparse.Namespace) -> Callable[[Record], bool]:
     keys = {key.encode("utf-8", "surrogateescape") for key in arguments.key}
     headers = [text.partition("=") for text in arguments.header]
     tests: list[Callable[[Record], bool]] = [condition(text) for text in arguments.where]

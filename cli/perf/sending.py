@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from barnabas.cli.clients.choosing import CONFLUENT_KAFKA
 from barnabas.cli.clients.producing import made_confluent, made_kafka_python
-from barnabas.cli.clients.words import failed
+from barnabas.cli.clients.words import failed, more_telling
 from barnabas.cli.failures import CommandFailed
 
 __all__ = ["PerfProducer", "open_perf_producer"]
@@ -90,7 +90,7 @@ class _Confluent:
             self._bytes += len(message)
         else:
             self.failed += 1
-            self.first_failure = self.first_failure or self._error(error)
+            self.first_failure = more_telling(self.first_failure, self._error(error))
 
     def done(self) -> tuple[list[int], int]:
         latencies, self._latencies = self._latencies, []
@@ -175,7 +175,7 @@ class _KafkaPython:
     def _fail(self, error: BaseException) -> None:
         self.failed += 1
         self._answered += 1
-        self.first_failure = self.first_failure or error
+        self.first_failure = more_telling(self.first_failure, error)
 
     def done(self) -> tuple[list[int], int]:
         count = len(self._sizes)

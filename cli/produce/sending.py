@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable
 
 from barnabas.cli.clients.producing import Outgoing, RecordProducer
-from barnabas.cli.clients.words import sentence_for
+from barnabas.cli.clients.words import more_telling, sentence_for
 from barnabas.cli.failures import CommandFailed
 
 __all__ = ["Tally", "send_all"]
@@ -32,7 +32,7 @@ class Tally:
                 self.bytes += size
             else:
                 self.failed += 1
-                self.first_failure = self.first_failure or error
+                self.first_failure = more_telling(self.first_failure, error)
 
     def skip(self, error: Exception) -> None:
         self.skipped += 1
