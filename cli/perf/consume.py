@@ -228,7 +228,8 @@ class _Run:
         if records < most:
             self._output.line(
                 "WARNING: Exiting before consuming the expected number of records: timeout "
-                f"({self._arguments.patience_ms} ms) exceeded. You can use the --timeout option to increase the timeout."
+                f"({self._arguments.patience_ms} ms) exceeded. "
+                "You can use the --timeout option to increase the timeout."
             )
         self._ended = _Moment(time.time(), records, size)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +51,11 @@ def partition(directory: Path) -> Path:
 @pytest.fixture(scope="module")
 def kafka(kafka_tools: ToolRunner) -> Dump:
     """kafka-dump-log.sh: its exit code, and what it says."""
-    return partial(kafka_tools.attempt, "org.apache.kafka.tools.DumpLogSegments")
+
+    def dump(*arguments: str) -> tuple[int, str, str]:
+        return kafka_tools.attempt("org.apache.kafka.tools.DumpLogSegments", *arguments)
+
+    return dump
 
 
 @pytest.fixture

@@ -56,17 +56,17 @@ class _Place:
 
 @pytest.fixture(params=["ours", pytest.param("kafka", marks=[pytest.mark.java, pytest.mark.slow])])
 def where(request: pytest.FixtureRequest) -> Directoried:
-    def oracles() -> ToolRunner:
+    def runner() -> ToolRunner:
         found: ToolRunner = request.getfixturevalue("kafka_tools")
         return found
 
     if request.param == "ours":
         node: RunningNode = request.getfixturevalue("our_node")
         place = _Place(*node.address)
-        return Directoried(Side("Barnabas", place, oracles), [str(node.directory / each) for each in "ab"])
+        return Directoried(Side("Barnabas", place, runner), [str(node.directory / each) for each in "ab"])
     broker: KafkaBroker = request.getfixturevalue("strict_kafka")
     directory = broker.data_directory
-    return Directoried(Side("Kafka", broker, oracles), [str(directory), str(directory.with_name("more"))])
+    return Directoried(Side("Kafka", broker, runner), [str(directory), str(directory.with_name("more"))])
 
 
 def plan(topic: str, partitions: int, directory: str) -> dict[str, Any]:
