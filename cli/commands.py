@@ -106,6 +106,7 @@ KAFKA_TOOLS: dict[str, tuple[str, ...]] = {
     "kafka-metadata-quorum": ("cluster", "quorum"),
     "kafka-producer-perf-test": ("perf", "produce"),
     "kafka-reassign-partitions": ("cluster", "reassign"),
+    "kafka-server-start": ("start", "--config"),
     "kafka-share-groups": ("groups", "--share"),
     "kafka-streams-groups": ("groups", "--streams"),
     "kafka-topics": ("topics",),

@@ -46,7 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", metavar="DIR", help="where the partitions lie, log.dirs (./barnabas-data)")
     parser.add_argument("--config", metavar="FILE", type=Path, help="Kafka's server.properties")
     parser.add_argument(
-        "--set", metavar="KEY=VALUE", action="append", default=[], help="a key of Kafka's, over the file; any number"
+        "--set",
+        "--override",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="a key of Kafka's, over the file; any number",
     )
     parser.add_argument(
         "--ephemeral",
