@@ -82,6 +82,7 @@ def producers(
 ) -> dict[Partition, list[ProducerState]]:
     """As the leaders know them, or that broker."""
     wanted = list(partitions)
+    cluster.by_leader(wanted)  # What is not there is not waited for.
 
     def ask() -> dict[Partition, list[ProducerState]]:
         led = {broker_id: wanted} if broker_id is not None else cluster.by_leader(wanted)
@@ -121,6 +122,8 @@ def abort(cluster: Cluster, partition: Partition, producer_id: int, epoch: int, 
         topics=[topic],
         coordinator_epoch=coordinator_epoch,
     )
+
+    cluster.by_leader([partition])
 
     def ask() -> None:
         (leader,) = cluster.by_leader([partition])

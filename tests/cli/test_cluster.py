@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -413,3 +417,31 @@ def test_a_word_that_is_no_command_of_the_group() -> None:
 def test_partitions_are_written_as_kafka_writes_them() -> None:
     assert str(Partition("a-b", 3)) == "a-b-3"
     same_lines("a\nb", "b\na")
+
+
+def test_on_a_terminal_what_cannot_be_undone_is_asked_for(ours: Side) -> None:
+    terminal, inside = pty.openpty()
+    command = [
+        sys.executable,
+        "-m",
+        "barnabas.cli",
+        "cluster",
+        "unregister",
+        "77",
+        "--bootstrap-server",
+        ours.bootstrap,
+    ]
+    process = subprocess.Popen(command, stdin=inside, stdout=inside, stderr=inside, start_new_session=True)
+    os.close(inside)
+    try:
+        told = b""
+        while b"[y/N]" not in told:
+            told += os.read(terminal, 1000)
+        assert b"Forget broker 77" in told
+        os.write(terminal, b"n\n")
+        assert process.wait(30) == 1
+        assert b"Nothing was done" in os.read(terminal, 1000)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(terminal)

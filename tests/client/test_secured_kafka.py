@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.cli.main import main
 from barnabas.client.address import Address
 from barnabas.client.cluster import Cluster
 from barnabas.client.errors import ClientError, MisconfiguredClient, NotKafka
@@ -192,3 +193,25 @@ def test_a_file_of_properties(secured: Secured, tmp_path: Path) -> None:
         assert cluster.describe().cluster_id == secured.broker.cluster_id
     with pytest.raises(MisconfiguredClient, match="none cannot be read"):
         read_client_properties(tmp_path / "none")
+
+
+def test_the_doctor_goes_the_same_way(secured: Secured, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With TLS and a name, hop by hop; and with a password that is wrong."""
+    file = tmp_path / "client.properties"
+    password = '"wonderland"'
+    text = (
+        "security.protocol=SASL_SSL\nsasl.mechanism=SCRAM-SHA-256\n"
+        f"ssl.truststore.type=PEM\nssl.truststore.location={secured.certificates.authority}\n"
+        f"sasl.jaas.config={SCRAM} required username=alice password={password};\n"
+    )
+    file.write_text(text)
+    flags = ["--bootstrap-server", str(secured.address("BOTH")), "--command-config", str(file)]
+    assert main(["doctor", *flags]) == 0
+    told = capsys.readouterr().out
+    assert told.count("SASL_SSL with SCRAM-SHA-256") == 2
+    assert "not known" not in told
+    file.write_text(text.replace(password, "wrong"))
+    assert main(["doctor", *flags]) == 1
+    told = capsys.readouterr().out
+    assert "refuses this user: Authentication failed" in told
+    assert told.endswith("1 of 3 checks failed: begin with the first of them.\n")
