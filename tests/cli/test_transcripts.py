@@ -7,6 +7,7 @@ the difference before it is committed.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -24,7 +25,9 @@ from tests.cli.transcripts import Page, differs, parse, rewritten
 
 PAGES = sorted((Path(__file__).resolve().parents[2] / "docs/transcripts").glob("*.md"))
 AS_IN_THE_DOCUMENTATION = "localhost:9092"
-_SHELL = set("|&;<>$`*?(){}\"'\\~#=")
+_QUOTED = re.compile(r"""'[^']*'|"[^"$`\\]*\"""")
+_SHELL = set("|&;<>$`*?(){}\"'\\~#")
+"""Outside of quotes, what only a shell understands. In this process a command costs a tenth of what it costs there."""
 _PATIENCE_S = 60
 
 
@@ -39,9 +42,8 @@ class Terminal:
     def run(self, command: str) -> list[str]:
         if command.strip() == "echo $?":
             return [str(self._code)]
-        words = command.split()
-        if words[0] == "barnabas" and not _SHELL & set(command):
-            told = self._in_this_process(words[1:])
+        if command.startswith("barnabas ") and not _SHELL & set(_QUOTED.sub("", command)):
+            told = self._in_this_process(shlex.split(command)[1:])
         else:
             told = self._in_a_shell(command)
         return [line.rstrip() for line in self._as_documented(told).splitlines()]
