@@ -56,7 +56,8 @@ def table_lines(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> lis
     """Columns of numbers stand at the right."""
     texts = [["-" if cell is None else str(cell) for cell in row] for row in rows]
     numeric = [
-        bool(rows) and all(isinstance(row[at], int | float) or row[at] is None for row in rows)
+        any(row[at] is not None for row in rows)
+        and all(isinstance(row[at], int | float) or row[at] is None for row in rows)
         for at in range(len(headers))
     ]
     widths = [max(len(cell) for cell in column) for column in zip(headers, *texts, strict=True)]
