@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+
 from barnabas.cli.output import Output
 from barnabas.cli.refusals import sentence_of
 from barnabas.client.cluster import Cluster
@@ -22,7 +24,8 @@ def trouble_with(cluster: Cluster, group: str, error: KafkaError) -> str:
     types = {each.name: each.type for each in list_groups(cluster)}
     kind = types.get(group)
     if kind is None:
-        return f"There is no group {group}; see barnabas groups --list."
+        near = difflib.get_close_matches(group, types, 1)
+        return f"There is no group {group}" + (f": is {near[0]} meant?" if near else "; see barnabas groups --list.")
     if kind in (CLASSIC, CONSUMER):
         return f"{group} is a group of consumers: leave --share and --streams out."
     return f"{group} is a {kind.lower()} group: add --{kind.lower()}."

@@ -257,7 +257,7 @@ def test_one_group_that_is_not_there_does_not_hide_the_others(side: Side, name: 
     ran = side.attempt("groups describe", name, f"{name}-that-is-not", "--json")
     assert ran.code == 1
     assert [each["group"] for each in json.loads(ran.out)] == [name]
-    assert ran.err == f"barnabas groups: There is no group {name}-that-is-not; see barnabas groups --list.\n"
+    assert ran.err == f"barnabas groups: There is no group {name}-that-is-not: is {name} meant?\n"
 
 
 def test_a_topic_that_is_gone_does_not_hide_the_others(side: Side, name: str) -> None:

@@ -220,7 +220,7 @@ def test_offsets_that_cannot_be_deleted(side: Side, name: str) -> None:
         assert "The group's members consume this topic now; stop them first [GROUP_SUBSCRIBED_TO_TOPIC]" in ran.out
     ran = side.attempt("groups delete-offsets", f"{name}-that-is-not", "--topic", name)
     assert (ran.code, ran.out) == (1, "")
-    assert ran.err == f"barnabas groups: There is no group {name}-that-is-not; see barnabas groups --list.\n"
+    assert ran.err.startswith(f"barnabas groups: There is no group {name}-that-is-not")
     told = side.attempt("groups delete-offsets", name, "--topic", f"{name}-no", "--json")
     assert told.code == 1
     assert json.loads(told.out)[0]["error"] == "UNKNOWN_TOPIC_OR_PARTITION"
