@@ -149,6 +149,7 @@ def test_a_fetch_that_is_never_answered_is_given_up_by_the_client(broker: Broker
         fault.wait()
     assert found is not None
     assert found.value() == b"value"
+    broker.clock.advance()  # whoever has noticed by now that a client is gone has said so
     ignored = next(one for one in broker.requests("Fetch") if one.fault is not None and topic in one.topics)
     assert ignored.outcome == "the client did not wait for the answer"
     client.close()
