@@ -22,6 +22,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
+from barnabas.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # for tests/kafka, which knows how to run Kafka
@@ -32,6 +38,7 @@ from tests.kafka.classpath import find_classpath  # noqa: E402
 from tests.kafka.client import RawClient  # noqa: E402
 
 TOPIC, PARTITIONS = "load", 8
+LEADS_S = 60.0
 
 
 class Plan(NamedTuple):
@@ -85,7 +92,13 @@ def create_topic(broker: Running) -> None:
     topic = CreatableTopic(name=TOPIC, num_partitions=PARTITIONS, replication_factor=1)
     with RawClient(broker.host, broker.port) as client:
         answer = client.ask(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 7, CreateTopicsResponse)
-    assert answer.topics[0].error_code == 0, answer
+        assert answer.topics[0].error_code == 0, answer
+        # Kafka says so when its controller has it; its broker leads a moment later.
+        partitions = [ListOffsetsPartition(partition_index=number, timestamp=-1) for number in range(PARTITIONS)]
+        wanted = ListOffsetsRequest(topics=[ListOffsetsTopic(name=TOPIC, partitions=partitions)])
+        deadline = time.monotonic() + LEADS_S
+        while any(one.error_code for one in client.ask(wanted, 6, ListOffsetsResponse).topics[0].partitions):
+            assert time.monotonic() < deadline, "nobody leads the topic's partitions"
 
 
 def load(broker: Running, connections: int, in_flight: int, seconds: float) -> dict[str, float]:
@@ -93,7 +106,7 @@ def load(broker: Running, connections: int, in_flight: int, seconds: float) -> d
     done = subprocess.run(
         [sys.executable, str(ROOT / "bench" / "load.py"), *map(str, arguments)],
         check=True,
-        capture_output=True,
+        stdout=subprocess.PIPE,
         text=True,
     )
     result: dict[str, float] = json.loads(done.stdout)

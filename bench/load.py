@@ -77,7 +77,7 @@ def run(host: str, port: int, topic: str, partitions: int, connections: int, in_
         client.sent_at = time.perf_counter()
         client.socket.sendall(client.frame * in_flight)
     done = 0
-    while (now := time.perf_counter()) < began + seconds:
+    while (now := time.perf_counter()) < began + seconds or not done:
         for key, _ in selector.select(1):
             client = key.data
             data = client.socket.recv(READ_BYTES)
