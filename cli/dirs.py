@@ -11,7 +11,7 @@ from barnabas.cli.connecting import add_connection_arguments, connect
 from barnabas.cli.failures import CommandFailed, WrongUsage
 from barnabas.cli.output import Output, add_output_arguments, add_watch_argument, watch
 from barnabas.cli.refusals import words_for
-from barnabas.cli.sizes import show_size
+from barnabas.cli.units import size_text
 from barnabas.client.cluster import Cluster, check
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.describe_log_dirs import (
@@ -228,7 +228,7 @@ def _known(size: int) -> int | None:
 
 
 def _size(count: int | None) -> str:
-    return "-" if count is None else show_size(count)
+    return "-" if count is None else size_text(count)
 
 
 def _listed(numbers: Sequence[int]) -> str:

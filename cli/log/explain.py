@@ -14,7 +14,7 @@ from barnabas.cli.log.places import add_place_arguments, partition_directories, 
 from barnabas.cli.log.settings import Settings, add_config_argument, directories_of, properties_of
 from barnabas.cli.moments import show_duration, show_moment
 from barnabas.cli.output import Output, add_output_arguments
-from barnabas.cli.sizes import show_size
+from barnabas.cli.units import size_text
 from barnabas.protocol.errors import KafkaError
 from barnabas.storage.checkpoints import MalformedFile
 from barnabas.storage.directory_errors import UnknownDirectory
@@ -78,11 +78,11 @@ def _explain(directory: Path, settings: Settings, now_ms: int) -> Explained:
 def _show(found: Explained, settings: Settings, now_ms: int, output: Output) -> None:
     log, config = found.log, found.config
     output.line(
-        f"{found.partition}: offsets {log.start_offset} to {log.end_offset}, {show_size(log.size)} in "
+        f"{found.partition}: offsets {log.start_offset} to {log.end_offset}, {size_text(log.size)} in "
         f"{len(log.segments)} segment{'s' if len(log.segments) > 1 else ''}, {found.directory}"
     )
     retention = "forever" if config.retention_ms < 0 else show_duration(config.retention_ms)
-    size = "of any size" if config.retention_bytes < 0 else f"up to {show_size(config.retention_bytes)}"
+    size = "of any size" if config.retention_bytes < 0 else f"up to {size_text(config.retention_bytes)}"
     policy = ",".join(config.cleanup_policy) or "none"
     source = "" if settings.image is not None else " (no metadata log here: defaults)"
     output.line(f"  cleanup.policy={policy}; records are kept {retention}, {size}{source}")
@@ -116,7 +116,7 @@ def _row(verdict: Verdict, now_ms: int, output: Output) -> tuple[object, ...]:
         until = f"{show_moment(verdict.due_ms)} (in {show_duration(verdict.due_ms - now_ms)})"
     return (
         verdict.segment.base_offset,
-        show_size(verdict.segment.size),
+        size_text(verdict.segment.size),
         None if latest < 0 else show_moment(latest),
         until,
         verdict.reason,
