@@ -38,6 +38,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--messages", metavar="N", type=int, help="the old name of that")
     parser.add_argument("--group", metavar="GROUP", help="as which group (one of its own)")
     parser.add_argument("--from-latest", action="store_true", help="only what comes from now on")
+    parser.add_argument(
+        "--timeout",
+        dest="patience_ms",
+        metavar="MS",
+        nargs="?",
+        type=int,
+        default=_PATIENCE_MS,
+        const=_PATIENCE_MS,
+        help=f"end when none has come for so long ({_PATIENCE_MS})",
+    )
     parser.add_argument("--fetch-size", metavar="BYTES", type=int, default=_MIB, help="of a partition at once (1 MiB)")
     parser.add_argument("--socket-buffer-size", metavar="BYTES", type=int, default=2 * _MIB, help="to receive (2 MiB)")
     parser.add_argument("--show-detailed-stats", action="store_true", help="a line an interval instead of one")
@@ -48,18 +58,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_client_arguments(parser, "consumer", "--consumer-property", timeout=False)
     add_client_argument(parser, FASTEST)
     add_output_arguments(parser)
-    # Behind the others, whose --timeout is in seconds.
-    text = f"end when none has come for so long ({_PATIENCE_MS})"
-    parser.add_argument(
-        "--timeout",
-        dest="patience_ms",
-        metavar="MS",
-        nargs="?",
-        type=int,
-        default=_PATIENCE_MS,
-        const=_PATIENCE_MS,
-        help=text,
-    )
 
 
 class _Moment(NamedTuple):

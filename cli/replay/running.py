@@ -67,9 +67,7 @@ def _tell_plan(output: Output, plan: Plan, starts: Mapping[Partition, int], ends
             {"from": plan.source, "to": plan.target, "partitions": [dict(zip(names, row, strict=True)) for row in rows]}
         )
         return
-    output.line(
-        f"From {plan.source} to {plan.target} would go, of {sum(row[3] for row in rows):,} offsets, what is kept:"
-    )
+    output.line(f"From {plan.source} to {plan.target} would go what is in these offsets:")
     output.table(["partition", "from", "to", "offsets"], rows)
 
 
