@@ -44,6 +44,7 @@ COMMANDS: dict[str, Command | Group] = {
         "what lies in a log directory, with or without a broker on it",
         {
             "dump": Command("barnabas.cli.log.dump", "print batches, records, indexes and snapshots of files"),
+            "verify": Command("barnabas.cli.log.verify", "check all files, and say what a start would mend or cut"),
             "explain": Command("barnabas.cli.log.explain", "why each segment is kept, and what a log waits for"),
         },
     ),
