@@ -56,6 +56,10 @@ class StreamsGroup:
     topology_epoch: int | None
     inputs: dict[str, list[str]]
     """The topics that each subtopology reads."""
+    sources: list[str]
+    """Of these, those that others write."""
+    own_topics: list[str]
+    """Those that the application made for itself."""
     members: list[StreamsMember]
 
 
@@ -76,6 +80,9 @@ def describe_streams_groups(cluster: Cluster, names: Iterable[str]) -> dict[str,
 
 def _group(node: Node, told: DescribedGroup) -> StreamsGroup:
     topology = told.topology
+    parts = (topology.subtopologies or []) if topology is not None else []
+    sources = {topic for each in parts for topic in each.source_topics}
+    own = {topic.name for each in parts for topic in (*each.repartition_source_topics, *each.state_changelog_topics)}
     members = [
         StreamsMember(
             each.member_id,
@@ -96,7 +103,9 @@ def _group(node: Node, told: DescribedGroup) -> StreamsGroup:
         told.group_epoch,
         told.assignment_epoch,
         topology.epoch if topology is not None else None,
-        {each.subtopology_id: _inputs(each) for each in (topology.subtopologies or [])} if topology is not None else {},
+        {each.subtopology_id: _inputs(each) for each in parts},
+        sorted(sources),
+        sorted(own - sources),
         members,
     )
 

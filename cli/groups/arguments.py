@@ -55,10 +55,12 @@ _ONLY_WITH = {
     "time_lag": ("lag",),
     "watch": ("list", "describe", "lag"),
     "topic": ("reset-offsets", "delete-offsets"),
-    "all_topics": ("reset-offsets",),
+    "all_topics": ("reset-offsets", "delete-offsets"),
     "all_groups": ("describe", "lag", "delete", "reset-offsets"),
     "dry_run": ("reset-offsets",),
     "execute": ("reset-offsets",),
+    "delete_internal_topic": ("reset-offsets",),
+    "delete_all_internal_topics": ("reset-offsets", "delete"),
     "export": ("reset-offsets",),
     **dict.fromkeys(SCENARIOS, ("reset-offsets",)),
 }
@@ -122,8 +124,12 @@ def _add_views(parser: argparse.ArgumentParser) -> None:
 
 def _add_resets(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("reset-offsets, delete-offsets")
-    group.add_argument("--topic", action="append", default=[], metavar="TOPIC", help="orders, or orders:0,1")
-    group.add_argument("--all-topics", action="store_true", help="every topic the group has committed for")
+    group.add_argument(
+        "--topic", "--input-topic", action="append", default=[], metavar="TOPIC", help="orders, or orders:0,1"
+    )
+    group.add_argument(
+        "--all-topics", "--all-input-topics", action="store_true", help="every topic the group has committed for"
+    )
     group.add_argument("--to-earliest", action="store_true", help="to where the partitions begin")
     group.add_argument("--to-latest", action="store_true", help="to where the partitions end")
     group.add_argument("--to-current", action="store_true", help="to what is committed, or else to the end")
@@ -135,6 +141,18 @@ def _add_resets(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--dry-run", action="store_true", help="only say what would be (the default)")
     group.add_argument("--execute", action="store_true", help="do it")
     group.add_argument("--export", action="store_true", help="the result as CSV, for --from-file")
+    group.add_argument(
+        "--delete-internal-topic",
+        action="append",
+        default=[],
+        metavar="TOPIC",
+        help="with --streams, after a reset: delete a topic that the application made for itself",
+    )
+    group.add_argument(
+        "--delete-all-internal-topics",
+        action="store_true",
+        help="with --streams, after a reset or with delete: all of these",
+    )
     group.add_argument("--yes", "--force", action="store_true", help="do not ask before it is done")
 
 
@@ -148,18 +166,17 @@ def wanted_of(arguments: argparse.Namespace, action: str, words: list[str]) -> W
     _check_groups(arguments, action, groups)
     if action == "describe":
         _check_describe(arguments)
-    elif action == "delete-offsets" and not arguments.topic:
+    elif action == "delete-offsets" and not (arguments.topic or arguments.all_topics):
         raise WrongUsage("delete-offsets takes the --topic whose offsets go")
     elif action == "reset-offsets":
         _check_reset(arguments)
     kind = SHARE_KIND if arguments.share else STREAMS_KIND if arguments.streams else CONSUMER_KIND
-    if kind == STREAMS_KIND and action not in ("list", "describe"):
-        raise WrongUsage(
-            f"{action} is not for groups of Kafka Streams, which have topics of their own to go with it: "
-            "use Kafka's kafka-streams-groups.sh"
-        )
-    if kind == SHARE_KIND and action == "lag":
-        raise WrongUsage("share groups have no lag of their own: their records are taken in any order")
+    if kind != CONSUMER_KIND and action == "lag":
+        raise WrongUsage(f"lag is of groups of consumers: --describe --{kind} shows that of others")
+    if kind != STREAMS_KIND and (arguments.delete_internal_topic or arguments.delete_all_internal_topics):
+        raise WrongUsage("internal topics are of Kafka Streams: add --streams")
+    if kind != STREAMS_KIND and action == "delete-offsets" and arguments.all_topics:
+        raise WrongUsage("delete-offsets takes --topic, as often as there are topics")
     return Wanted(list(dict.fromkeys(groups)), kind, arguments)
 
 
@@ -195,6 +212,8 @@ def _check_reset(arguments: argparse.Namespace) -> None:
     if len(given) != 1:
         named = ", ".join(f"--{_flag(name)}" for name in given or SCENARIOS)
         raise WrongUsage(f"reset-offsets takes one of {named}")
+    if (arguments.delete_internal_topic or arguments.delete_all_internal_topics) and not arguments.execute:
+        raise WrongUsage("internal topics are deleted with --execute")
     if not arguments.topic and not arguments.all_topics and arguments.from_file is None:
         raise WrongUsage("reset-offsets takes --topic or --all-topics")
     if arguments.share and given[0] not in ("to_earliest", "to_latest", "to_datetime"):

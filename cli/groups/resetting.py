@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from barnabas.cli.groups.arguments import SHARE_KIND, Wanted
+from barnabas.cli.failures import CommandFailed
+from barnabas.cli.groups.arguments import SHARE_KIND, STREAMS_KIND, Wanted
+from barnabas.cli.groups.internal_topics import delete_topics, topics_to_delete
 from barnabas.cli.groups.listing import names_of
 from barnabas.cli.groups.plans import Plan, plan_lines, read_plan
 from barnabas.cli.groups.scenarios import (
@@ -19,10 +21,12 @@ from barnabas.cli.groups.scenarios import (
 from barnabas.cli.groups.troubles import complain, trouble_with
 from barnabas.cli.output import Output, confirm
 from barnabas.cli.partition_words import check_there, partitions_named
+from barnabas.cli.refusals import sentence_of
 from barnabas.client.cluster import Cluster, Partition
 from barnabas.client.committed import Committed, Offsets, commit_offsets, committed_offsets
 from barnabas.client.groups import Group, describe_consumer_groups
 from barnabas.client.offsets import EARLIEST, LATEST
+from barnabas.client.streams_groups import StreamsGroup, describe_streams_groups
 from barnabas.protocol.errors import ErrorCode, KafkaError
 
 __all__ = ["reset"]
@@ -103,6 +107,7 @@ class _Resetter:
         self._options = wanted.options
         self._timestamp = timestamp_wanted(wanted.options)
         self._committed: dict[str, Offsets] = {}
+        self._streams: dict[str, StreamsGroup] = {}
         self._planned: Plan = {}
 
     def plan(self) -> Plan:
@@ -126,6 +131,11 @@ class _Resetter:
         for group, offsets in plan.items():
             for partition, error in self._commit(group, offsets).items():
                 self._complain(f"{partition} of {group}: {trouble_with(self._cluster, group, error)}")
+            if group in self._streams:
+                for topic, error in delete_topics(
+                    self._cluster, topics_to_delete(self._options, self._streams[group])
+                ).items():
+                    self._complain(f"The internal topic {topic} is not deleted. {sentence_of(error)}")
 
     def _commit(self, group: str, offsets: Mapping[Partition, int]) -> Mapping[Partition, KafkaError]:
         if self._wanted.kind == SHARE_KIND:
@@ -134,18 +144,21 @@ class _Resetter:
             return alter_share_offsets(self._cluster, group, offsets)
         return commit_offsets(self._cluster, group, offsets)
 
-    def _describe(self, names: list[str]) -> Mapping[str, Group | KafkaError]:
-        """Only the states matter here."""
+    def _describe(self, names: list[str]) -> Mapping[str, Group | StreamsGroup | KafkaError]:
+        if self._wanted.kind == STREAMS_KIND:
+            found = describe_streams_groups(self._cluster, names)
+            self._streams = {name: group for name, group in found.items() if isinstance(group, StreamsGroup)}
+            return found
         if self._wanted.kind == SHARE_KIND:
             from barnabas.client.share_groups import describe_share_groups
 
             return describe_share_groups(self._cluster, names)
         return describe_consumer_groups(self._cluster, names)
 
-    def _is_inactive(self, name: str, found: Group | KafkaError) -> bool:
+    def _is_inactive(self, name: str, found: Group | StreamsGroup | KafkaError) -> bool:
         if isinstance(found, KafkaError):
-            # A group that is not there is made by what is committed for it.
-            if found.code is ErrorCode.GROUP_ID_NOT_FOUND:
+            # A group that is not there is made by what is committed for it; of Kafka Streams, its application makes it.
+            if found.code is ErrorCode.GROUP_ID_NOT_FOUND and self._wanted.kind != STREAMS_KIND:
                 return True
             self._complain(trouble_with(self._cluster, name, found))
             return False
@@ -193,10 +206,15 @@ class _Resetter:
         return offsets_at(cluster, partitions, EARLIEST if options.to_earliest else LATEST)
 
     def _partitions_of(self, group: str) -> list[Partition]:
+        committed = self._committed[group]
+        streams = self._streams.get(group)
         if self._options.all_topics:
-            partitions = sorted(self._committed[group])
+            partitions = sorted(each for each in committed if streams is None or each.topic in streams.sources)
         else:
             partitions = partitions_named(self._cluster, self._options.topic)
+            others = sorted({each.topic for each in partitions if each not in committed})
+            if streams is not None and others:
+                raise CommandFailed(f"{', '.join(others)} is no input of {group}; see barnabas groups --streams.")
         if not partitions and self._options.all_topics and len(self._wanted.groups) == 1:
             self._output.note(f"{group} has committed nothing yet, so that --all-topics is none: name the --topic.")
         check_there(self._cluster, partitions)

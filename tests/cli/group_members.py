@@ -13,11 +13,18 @@ from barnabas.protocol.messages.consumer_group_heartbeat import (
 )
 from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from barnabas.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
+from barnabas.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
 from barnabas.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from barnabas.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
     Subtopology,
+    TopicInfo,
     Topology,
 )
 from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
@@ -31,7 +38,7 @@ from tests.clients.raw_group import find_coordinator
 from tests.clients.waiting import wait_until
 from tests.kafka.client import RawClient
 
-__all__ = ["classic_member", "consumer_member", "share_member", "streams_member"]
+__all__ = ["classic_member", "commit", "consumer_member", "share_member", "streams_member"]
 
 _LEAVES = -1
 _SESSION_MS = 30_000
@@ -176,7 +183,9 @@ def streams_member(side: Side, group: str, topic: str) -> Iterator[str]:
             assert answer.error_code == 0, answer
             return answer.member_epoch
 
-        topology = Topology(epoch=1, subtopologies=[Subtopology(subtopology_id="sub-1", source_topics=[topic])])
+        changelog = TopicInfo(name=f"{group}-store-changelog", partitions=0, replication_factor=1)
+        subtopology = Subtopology(subtopology_id="sub-1", source_topics=[topic], state_changelog_topics=[changelog])
+        topology = Topology(epoch=1, subtopologies=[subtopology])
         epochs = [beat(0, topology)]
 
         def has_tasks() -> bool:
@@ -186,6 +195,16 @@ def streams_member(side: Side, group: str, topic: str) -> Iterator[str]:
         wait_until(has_tasks, f"{group} to have tasks")
         yield member_id
         beat(_LEAVES)
+
+
+def commit(client: RawClient, group: str, topic: str, partitions: int, offset: int = 2) -> None:
+    """As a group's members do before they go."""
+    asked = [
+        OffsetCommitRequestPartition(partition_index=number, committed_offset=offset) for number in range(partitions)
+    ]
+    request = OffsetCommitRequest(group_id=group, topics=[OffsetCommitRequestTopic(name=topic, partitions=asked)])
+    (answered,) = client.ask(request, 9, OffsetCommitResponse).topics
+    assert not any(each.error_code for each in answered.partitions)
 
 
 def _has_tasks(side: Side, group: str) -> bool:

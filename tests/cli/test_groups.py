@@ -8,7 +8,8 @@ from contextlib import ExitStack
 import pytest
 
 from tests.cli.beside import Both, Side, run
-from tests.cli.group_members import classic_member, consumer_member, share_member, streams_member
+from tests.cli.group_members import classic_member, commit, consumer_member, share_member, streams_member
+from tests.clients.waiting import wait_until
 
 TOOL = "ConsumerGroupCommand"
 VIEWS: tuple[list[str], ...] = (
@@ -239,16 +240,48 @@ def test_groups_of_streams(kafka: Side, name: str, ours: Side) -> None:
             theirs = kafka.tool(tool, *arguments)
             said = kafka.run("kafka-streams-groups.sh", *arguments)
             assert sorted(words(said)) == sorted(words(theirs.out)), view
-    for action in (
-        ["--delete"],
-        ["--reset-offsets", "--to-earliest", "--topic", name],
-        ["--delete-offsets", "--topic", name],
-    ):
-        ran = kafka.attempt("kafka-streams-groups.sh", *action, "--group", name)
-        assert ran.code == 2
-        assert "kafka-streams-groups.sh" in ran.err
     ran = ours.attempt("groups", "--streams", "describe", name)
     assert (ran.code, ran.err.count("\n")) == (1, 1)
+
+
+@pytest.mark.java
+@pytest.mark.slow
+def test_groups_of_streams_begin_anew(kafka: Side, name: str) -> None:
+    tool, script = "streams.StreamsGroupCommand", "kafka-streams-groups.sh"
+    filled(kafka, name)
+    changelog = f"{name}-store-changelog"
+    reset = ["--reset-offsets", "--group", name, "--input-topic"]
+    with streams_member(kafka, name, name):
+        ran = kafka.attempt(script, "--delete", "--group", name)
+        assert (ran.code, ran.out) == (1, "")
+        ran = kafka.attempt(script, *reset, name, "--to-latest", "--dry-run")
+        assert ran.code == 1
+        assert "has members" in ran.err
+    kafka.wait_until_led(changelog, 3)
+    # The application has committed nothing, so that for the tools the topic is none of its inputs.
+    refused = kafka.attempt(script, *reset, name, "--to-earliest", "--execute")
+    assert (refused.code, refused.out) == (1, "")
+    assert f"{name} is no input of {name}" in refused.err
+    with kafka.client() as client:
+        commit(client, name, name, 3)
+    for scenario in (["--to-latest"], ["--to-offset", "2"], ["--shift-by", "-1"], ["--to-current"]):
+        for scope in (["--input-topic", name], ["--all-input-topics"]):
+            arguments = ["--reset-offsets", "--group", name, *scope, *scenario, "--dry-run"]
+            theirs = words(kafka.tool(tool, *arguments).out)
+            planned = words(kafka.run(script, *arguments))
+            assert sorted(line.split()[:4] for line in planned) == sorted(line.split() for line in theirs), arguments
+    kafka.run(script, *reset, f"{name}:0", "--to-latest", "--execute", "--delete-all-internal-topics")
+    wait_until(lambda: changelog not in kafka.json("topics"), "the changelog to be gone")
+    gone = kafka.run(script, "--delete-offsets", "--group", name, "--all-input-topics")
+    assert words(gone) == [
+        f"Request succeeded for deleting offsets from group {name}.",
+        "TOPIC PARTITION STATUS",
+        *(f"{name} {number} Successful" for number in range(3)),
+    ]
+    said = kafka.run(script, "--delete", "--group", name)
+    assert said == f"Deletion of requested streams groups ('{name}') was successful.\n"
+    ran = kafka.attempt(script, "--delete", "--group", name)
+    assert ran.err == f"barnabas groups: There is no streams group {name}; see barnabas groups --list --streams.\n"
 
 
 def test_one_group_that_is_not_there_does_not_hide_the_others(side: Side, name: str) -> None:
@@ -310,6 +343,13 @@ def test_all_groups(side: Side, name: str) -> None:
         (["reset-offsets", "g", "--topic", "t", "--by-duration", "x"], "x"),
         (["reset-offsets", "g", "--share", "--topic", "t", "--to-current"], "share group"),
         (["lag", "--share"], "share"),
+        (["delete", "g", "--delete-all-internal-topics"], "--streams"),
+        (["delete", "g", "--streams", "--delete-internal-topic", "t"], "--delete-internal-topic goes with"),
+        (["delete-offsets", "g", "--all-topics"], "takes --topic"),
+        (
+            ["reset-offsets", "g", "--streams", "--topic", "t", "--to-latest", "--delete-all-internal-topics"],
+            "with --execute",
+        ),
         (["descrbe", "g"], "is describe meant"),
         (["--timeout", "0"], "0"),
         (["--all-types", "--share", "--protocol", "x"], "--protocol"),
