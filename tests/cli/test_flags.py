@@ -66,14 +66,6 @@ ENDS_THE_JVM = {"ClusterTool"}
 """By System.exit, past Kafka's own way to end: not in the JVM that all tools share."""
 PATIENCE_S = 60
 
-FLAGS_TO_COME = {
-    "kafka-streams-groups": {
-        *("--all-input-topics", "--input-topic"),
-        *("--delete-all-internal-topics", "--delete-internal-topic"),
-    }
-}
-"""Who makes one takes it away here."""
-
 
 def rows() -> dict[str, str]:
     section = TABLE.read_text().partition("## Kafka's scripts")[2].partition("\n## ")[0]
@@ -147,7 +139,7 @@ def test_every_option_of_kafka_s_tool_is_taken(kafka_tools: ToolRunner, script: 
     if script == "kafka-cluster":
         command = COMMANDS["cluster"]
     assert command is not None
-    assert theirs - set(flags_of(command)) - told_as_different(script) <= FLAGS_TO_COME.get(script, set())
+    assert theirs - set(flags_of(command)) - told_as_different(script) == set()
 
 
 def test_a_line_that_starts_kafka_starts_ours(tmp_path: Path) -> None:
