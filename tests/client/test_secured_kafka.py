@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from barnabas.client.address import Address
 from barnabas.client.cluster import Cluster
 from barnabas.client.errors import ClientError, MisconfiguredClient, NotKafka
 from barnabas.client.properties import ClientProperties, read_client_properties
+from barnabas.protocol.java_properties import format_properties
+from tests.cli.beside import run
 from tests.kafka.broker import HOST, KafkaBroker, free_ports
 
 from .certificates import Certificates
@@ -215,3 +218,36 @@ def test_the_doctor_goes_the_same_way(secured: Secured, tmp_path: Path, capsys: 
     told = capsys.readouterr().out
     assert "refuses this user: Authentication failed" in told
     assert told.endswith("1 of 3 checks failed: begin with the first of them.\n")
+
+
+@pytest.mark.parametrize("library", ["kafka-python", "confluent-kafka"])
+def test_records_take_the_same_ways_through_either_library(secured: Secured, tmp_path: Path, library: str) -> None:
+    """By one file of Kafka's properties, which cli/clients/settings.py translates."""
+    trust = {"ssl_truststore_location": str(secured.certificates.authority), "ssl_truststore_type": "PEM"}
+    identity = {"ssl_keystore_location": str(secured.certificates.client), "ssl_keystore_type": "PEM"}
+    key, separator, certificate = secured.certificates.client.read_text().partition("-----BEGIN CERTIFICATE-----")
+    inline = {"ssl_keystore_key": key, "ssl_keystore_certificate_chain": separator + certificate}
+    ways = [
+        ("TLS", {"security_protocol": "SSL", **trust}),
+        ("MUTUAL", {"security_protocol": "SSL", **trust, **identity}),
+        ("MUTUAL", {"security_protocol": "SSL", **trust, **inline}),
+        ("SASL", sasl("PLAIN", 'wonder\\"land')),
+        ("SASL", sasl("SCRAM-SHA-256", "wonderland")),
+        ("BOTH", {**sasl("SCRAM-SHA-512", "wonderland", "SASL_SSL"), **trust}),
+    ]
+    topic = f"secured-{library}"
+    for number, (listener, properties) in enumerate(ways):
+        file = tmp_path / f"{number}.properties"
+        file.write_bytes(format_properties({name.replace("_", "."): value for name, value in properties.items()}))
+        way = ["--bootstrap-server", str(secured.address(listener)), "--command-config", str(file)]
+        sent = run("produce", topic, "--value", str(number), "--client", library, *way)
+        assert sent.code == 0, sent
+        read = run("perf", "consume", topic, "--num-records", str(number + 1), "--client", library, "--json", *way)
+        assert json.loads(read.out)["records"] == number + 1, read
+        assert run("consume", topic, "--tail", "1", *way).out == f"{number}\n"
+    wrong = tmp_path / "wrong.properties"
+    wrong.write_bytes(format_properties({name.replace("_", "."): value for name, value in sasl("PLAIN", "no").items()}))
+    way = ["--bootstrap-server", str(secured.address("SASL")), "--command-config", str(wrong)]
+    refused = run("produce", topic, "--value", "x", "--client", library, *way)
+    assert (refused.code, refused.err.count("\n")) == (1, 1)
+    assert "refuses this user: Authentication failed" in refused.err
