@@ -48,6 +48,20 @@ COMMANDS: dict[str, Command | Group] = {
             "explain": Command("barnabas.cli.log.explain", "why each segment is kept, and what a log waits for"),
         },
     ),
+    "storage": Group(
+        "format log directories, and look at whose they are",
+        {
+            "info": Command("barnabas.cli.storage.info", "whose the directories of a server.properties are"),
+            "format": Command(
+                "barnabas.cli.storage.format", "make directories a node's; barnabas start does it by itself"
+            ),
+            "random-uuid": Command("barnabas.cli.storage.random_uuid", "draw an id for a new cluster"),
+            "version-mapping": Command("barnabas.cli.storage.version_mapping", "the features of a release"),
+            "feature-dependencies": Command(
+                "barnabas.cli.storage.feature_dependencies", "what levels of features need of others"
+            ),
+        },
+    ),
     "dirs": Command("barnabas.cli.dirs", "the log directories of brokers: replicas, sizes, what is left of the volume"),
     "cluster": Group(
         "look at the cluster, and change what is the whole cluster's",
@@ -109,6 +123,7 @@ KAFKA_TOOLS: dict[str, tuple[str, ...]] = {
     "kafka-reassign-partitions": ("cluster", "reassign"),
     "kafka-server-start": ("start", "--config"),
     "kafka-share-groups": ("groups", "--share"),
+    "kafka-storage": ("storage",),
     "kafka-streams-groups": ("groups", "--streams"),
     "kafka-topics": ("topics",),
     "kafka-transactions": ("transactions",),
