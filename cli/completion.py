@@ -45,7 +45,7 @@ _barnabas() {
     reply="$("${words[1]}" completion zsh --line="${(j: :)${(@q)words[1,CURRENT]}}" 2>/dev/null)"
     if [[ $reply == files ]]; then
         _files
-    else
+    elif [[ -n $reply ]]; then
         found=("${(@f)reply}")
         _describe -V barnabas found
     fi
