@@ -104,7 +104,10 @@ class AsyncBroker(Trouble):
     # Topics
 
     async def topics(self) -> dict[str, int]:
-        return self._embedded.do(lambda host: listed(host.node))
+        async def look(host: Host) -> dict[str, int]:
+            return listed(host.node)
+
+        return await self._carry_out(look)
 
     async def create_topic(self, name: str, partitions: int = 1, config: Mapping[str, object] | None = None) -> None:
         await self._carry_out(lambda host: create(host.node, name, partitions, config or {}))

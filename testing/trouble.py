@@ -40,7 +40,7 @@ class Trouble:
     requests meet the fault, None for all until it is undone: by `undo()`, at the end of `with`, by `clear_faults()`.
     `topic`, `client_id`: only requests that name the topic, or come from that client.
 
-    Faults and what the broker saw outlive its restarts."""
+    Faults, a pause and what the broker saw outlive its restarts."""
 
     _embedded: Embedded
 

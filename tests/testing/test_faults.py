@@ -24,6 +24,7 @@ QUIET = {"log_level": 0}
 def shared() -> Iterator[Broker]:
     with Broker(partitions=1) as broker:
         yield broker
+        assert not [event for event in broker.events() if "Traceback" in event]
 
 
 @pytest.fixture

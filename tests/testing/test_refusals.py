@@ -27,6 +27,7 @@ def broker() -> Iterator[Broker]:
     with Broker() as broker:
         broker.produce(TOPIC, "value")
         yield broker
+        assert not [event for event in broker.events() if "Traceback" in event]
 
 
 @pytest.fixture(scope="module")
