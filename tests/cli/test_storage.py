@@ -17,22 +17,17 @@ from barnabas.protocol.java_properties import parse_properties
 from barnabas.protocol.records.cluster_metadata import UserScramCredentialRecord
 from tests.broker.running import RunningNode
 from tests.cli.beside import Ran, run
-from tests.clients.kafka_tools import RUNNER
 from tests.kafka.broker import KafkaBroker
-from tests.kafka.java_oracle import JavaOracle
+from tests.kafka.tool_runner import ToolRunner
 
 Tool = Callable[..., Ran]
 CLUSTER = "KclusterOfFilesOnly000"
 
 
 @pytest.fixture(scope="module")
-def kafkas(java_oracle: Callable[[Path], JavaOracle]) -> Tool:
-    java = java_oracle(RUNNER)
-
+def kafkas(kafka_tools: ToolRunner) -> Tool:
     def storage(*arguments: str) -> Ran:
-        question = {"tool": "kafka.tools.StorageTool", "arguments": arguments, "input": ""}
-        answer = json.loads(java.ask(json.dumps(question)))
-        return Ran(answer["code"], answer["out"], answer["err"])
+        return Ran(*kafka_tools.attempt("kafka.tools.StorageTool", *arguments))
 
     return storage
 
