@@ -77,6 +77,7 @@ COMMANDS: dict[str, Command | Group] = {
             "reassign": Command(
                 "barnabas.cli.cluster.reassign.command", "move replicas between brokers or directories"
             ),
+            "tokens": Command("barnabas.cli.cluster.tokens", "describe, create, renew and end delegation tokens"),
         },
         default="info",
         aliases={"cluster-id": "id", "list-endpoints": "endpoints"},
@@ -110,6 +111,7 @@ KAFKA_TOOLS: dict[str, tuple[str, ...]] = {
     "kafka-console-producer": ("produce",),
     "kafka-consumer-groups": ("groups",),
     "kafka-consumer-perf-test": ("perf", "consume"),
+    "kafka-delegation-tokens": ("cluster", "tokens"),
     "kafka-delete-records": ("records", "delete"),
     "kafka-dump-log": ("log", "dump"),
     "kafka-e2e-latency": ("perf", "latency"),

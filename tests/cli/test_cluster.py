@@ -384,6 +384,33 @@ def test_a_file_of_partitions_that_cannot_be_meant(text: str, words: str, tmp_pa
     assert words in refused.err
 
 
+# kafka-delegation-tokens.sh; what it does is shown in tests/client/test_secured_kafka.py, where users have names
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["create"], "--max-life-time-period MS"),
+        (["create", "--hmac", "x"], "--hmac cannot be used with --create: it goes with --renew and --expire"),
+        (["renew", "--hmac", "eA=="], "--hmac TEXT --renew-time-period MS"),
+        (["expire", "--expiry-time-period", "1"], "--hmac TEXT --expiry-time-period MS"),
+        (["expire", "--hmac", "*", "--expiry-time-period", "1"], "--hmac * is not in base 64"),
+        (["describe", "alice"], "alice is not understood"),
+        (["describe", "--owner-principal", "alice"], "alice is no principal: write User:alice"),
+    ],
+)
+def test_tokens_that_cannot_be_meant(arguments: list[str], words: str) -> None:
+    refused = run("cluster", "tokens", *arguments)
+    assert refused.code == 2
+    assert words in refused.err
+
+
+def test_ours_has_no_tokens_and_says_so(ours: Side) -> None:
+    refused = ours.attempt("cluster tokens")
+    assert refused.code == 1
+    assert "does not offer DescribeDelegationToken" in refused.err
+
+
 # Groups of commands
 
 

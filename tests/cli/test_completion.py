@@ -103,7 +103,9 @@ def test_each_flag_of_each_command_is_found(name: str, command: Command) -> None
 
 def test_kafkas_names_lead_to_commands() -> None:
     for name in KAFKA_TOOLS:
-        assert after(f"barnabas {name}.sh --help"[:-1]), name
+        # The first word of the script that starts Kafka is a file.
+        expected = None if name == "kafka-server-start" else ["--help"]
+        assert after(f"barnabas {name}.sh --hel") == expected, name
 
 
 def test_names_come_from_the_cluster(side: Side, name: str) -> None:

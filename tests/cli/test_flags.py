@@ -38,6 +38,7 @@ TOOLS = {
     "kafka-console-producer": Tool("ConsoleProducer"),
     "kafka-consumer-groups": Tool("ConsumerGroupCommand"),
     "kafka-consumer-perf-test": Tool("ConsumerPerformance"),
+    "kafka-delegation-tokens": Tool("DelegationTokenCommand"),
     "kafka-delete-records": Tool("DeleteRecordsCommand"),
     "kafka-dump-log": Tool("DumpLogSegments"),
     "kafka-e2e-latency": Tool("EndToEndLatency"),

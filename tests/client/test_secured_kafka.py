@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,11 +12,13 @@ import pytest
 from barnabas.cli.main import main
 from barnabas.client.address import Address
 from barnabas.client.cluster import Cluster
+from barnabas.client.deadline import Deadline
 from barnabas.client.errors import ClientError, MisconfiguredClient, NotKafka
 from barnabas.client.properties import ClientProperties, read_client_properties
 from barnabas.protocol.java_properties import format_properties
 from tests.cli.beside import run
 from tests.kafka.broker import HOST, KafkaBroker, free_ports
+from tests.kafka.tool_runner import ToolRunner
 
 from .certificates import Certificates
 
@@ -66,6 +69,7 @@ def secured(
             "listener.security.protocol.map": (
                 "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,TLS:SSL,MUTUAL:SSL,SASL:SASL_PLAINTEXT,BOTH:SASL_SSL"
             ),
+            "delegation.token.secret.key": "a secret",
             "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
             "ssl.keystore.type": "PEM",
             "ssl.keystore.location": str(certificates.server),
@@ -251,3 +255,55 @@ def test_records_take_the_same_ways_through_either_library(secured: Secured, tmp
     refused = run("produce", topic, "--value", "x", "--client", library, *way)
     assert (refused.code, refused.err.count("\n")) == (1, 1)
     assert "refuses this user: Authentication failed" in refused.err
+
+
+def tables(text: str) -> str:
+    """Without what each token has of its own."""
+    text = re.sub(r"\S{86}==", "HMAC", text)
+    text = re.sub(r"[\w-]{22}(?= )|(?<=tokenId : )[\w-]{22}", "ID", text)
+    return re.sub(r" +", " ", re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d", "DATE", text)).strip()
+
+
+def test_delegation_tokens(
+    secured: Secured, tmp_path: Path, capsys: pytest.CaptureFixture[str], kafka_tools: ToolRunner
+) -> None:
+    """`barnabas cluster tokens` beside Kafka's tool: only who has a name may have tokens."""
+    file = tmp_path / "client.properties"
+    file.write_text(
+        "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-256\n"
+        f'sasl.jaas.config={SCRAM} required username="alice" password="wonderland";\n'
+    )
+    flags = ["--bootstrap-server", str(secured.address("SASL")), "--command-config", str(file)]
+
+    def ours(*more: str) -> str:
+        assert main(["kafka-delegation-tokens.sh", *flags, *more]) == 0
+        return capsys.readouterr().out
+
+    def theirs(*more: str) -> str:
+        return kafka_tools.run("org.apache.kafka.tools.DelegationTokenCommand", *flags, *more)
+
+    create = ["--create", "--max-life-time-period", "-1", "--renewer-principal", "User:bob"]
+    assert tables(ours(*create)) == tables(theirs(*create))
+    made = json.loads(ours(*create, "--renewer-principal", "User:carol", "--json"))
+    assert made["owner"] == made["requester"] == "User:alice"
+    assert made["renewers"] == ["User:bob", "User:carol"]
+    deadline = Deadline(PLENTY_S)
+    while made["token_id"] not in ours("--describe"):
+        assert not deadline.is_over
+    for more in (["--describe", "--owner-principal", "User:alice"], ["--describe", "--owner-principal", "User:nobody"]):
+        told = sorted(tables(ours(*more)).splitlines())
+        assert told == sorted(tables(theirs(*more)).splitlines())
+    # Kafka's tool asks for the tokens of nobody then, whatever its help says.
+    assert "Total number of tokens : 0" in theirs("--describe")
+    hmac = ["--hmac", made["hmac"]]
+    assert ours("--renew", *hmac, "--renew-time-period", "3600000").strip() == (
+        theirs("--renew", *hmac, "--renew-time-period", "3600000").strip()
+    )
+    ended = ours("--expire", *hmac, "--expiry-time-period", "-1")
+    assert ended.startswith(f"Calling expire token operation with hmac :{made['hmac']} , expiry-time-period :-1\n")
+    while made["token_id"] in ours("describe"):
+        assert not deadline.is_over
+    assert main(["cluster", "tokens", *flags, "--renew", *hmac, "--renew-time-period", "1000"]) == 1
+    assert "[DELEGATION_TOKEN_NOT_FOUND]" in capsys.readouterr().err
+    assert main(["cluster", "tokens", "--bootstrap-server", secured.broker.bootstrap, *create]) == 1
+    assert "[DELEGATION_TOKEN_REQUEST_NOT_ALLOWED]" in capsys.readouterr().err
