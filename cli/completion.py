@@ -131,7 +131,8 @@ def candidates(words: Sequence[str], current: str) -> list[Candidate] | None:
     if command is None:
         return []
     if isinstance(command, Group):
-        return [] if rest else [Candidate(each, inner.help) for each, inner in command.commands.items()]
+        inner = [Candidate(each, one.help) for each, one in command.commands.items()]
+        return [] if rest else [Candidate("--help")] if current.startswith("-") else inner
     from barnabas.cli.main import parser_of
 
     found = _Parsed(parser_of(name, command), rest, words).candidates(current)

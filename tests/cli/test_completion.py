@@ -57,7 +57,7 @@ def test_commands() -> None:
     assert isinstance(group, Group)
     assert after("barnabas cluster ") == list(group.commands)
     assert after("barnabas cluster quo") == ["quorum"]
-    assert after("barnabas records ") == ["delete"]
+    assert after("barnabas cluster quorum --bootstrap-controller ") == []
 
 
 @pytest.mark.parametrize(
