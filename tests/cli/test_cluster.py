@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from barnabas.cli.cluster.api_versions import line_of
 from barnabas.client.cluster import Partition
 from tests.cli.beside import Both, Side, run
 from tests.cli.kafkas_tool import Kafkas, same_lines
+from tests.cli.terminals import PATIENCE_S, read_until, typed_into
 from tests.client.fake_servers import closed_port
 from tests.kafka.tool_runner import ToolRunner
 
@@ -447,7 +446,6 @@ def test_partitions_are_written_as_kafka_writes_them() -> None:
 
 
 def test_on_a_terminal_what_cannot_be_undone_is_asked_for(ours: Side) -> None:
-    terminal, inside = pty.openpty()
     command = [
         sys.executable,
         "-m",
@@ -458,17 +456,8 @@ def test_on_a_terminal_what_cannot_be_undone_is_asked_for(ours: Side) -> None:
         "--bootstrap-server",
         ours.bootstrap,
     ]
-    process = subprocess.Popen(command, stdin=inside, stdout=inside, stderr=inside, start_new_session=True)
-    os.close(inside)
-    try:
-        told = b""
-        while b"[y/N]" not in told:
-            told += os.read(terminal, 1000)
-        assert b"Forget broker 77" in told
+    with typed_into(*command) as (terminal, process):
+        assert "Forget broker 77" in read_until(terminal, "[y/N]")
         os.write(terminal, b"n\n")
-        assert process.wait(30) == 1
-        assert b"Nothing was done" in os.read(terminal, 1000)
-    finally:
-        process.kill()
-        process.wait()
-        os.close(terminal)
+        read_until(terminal, "Nothing was done")
+        assert process.wait(PATIENCE_S) == 1

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import pty
-import select
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,9 +16,8 @@ from barnabas.cli.commands import COMMANDS, KAFKA_TOOLS, Command, Group
 from barnabas.cli.completion import candidates, split_line
 from barnabas.cli.main import parser_of
 from tests.cli.beside import Side, run
+from tests.cli.terminals import PATIENCE_S, read_until, typed_into
 from tests.client.fake_servers import closed_port
-
-PATIENCE_S = 30
 
 
 def after(line: str) -> list[str] | None:
@@ -140,38 +135,12 @@ def test_shells_are_answered_in_their_own_way() -> None:
     assert run("completion", "bash", "--line", flag, "--word", "u").out == "unclean\n"
 
 
-@contextmanager
-def typed_into(*command: str, environment: dict[str, str]) -> Iterator[int]:
-    """A terminal that a shell of its own runs in."""
-    terminal, inside = pty.openpty()
-    process = subprocess.Popen(
-        command, stdin=inside, stdout=inside, stderr=inside, env=environment, start_new_session=True
-    )
-    os.close(inside)
-    try:
-        yield terminal
-    finally:
-        os.close(terminal)
-        process.terminate()
-        process.wait(PATIENCE_S)
-
-
-def read_until(terminal: int, words: str) -> str:
-    told = ""
-    deadline_s = time.monotonic() + PATIENCE_S
-    while words not in told:
-        ready, _, _ = select.select([terminal], [], [], max(0.0, deadline_s - time.monotonic()))
-        assert ready, f"no {words!r} in {told!r}"
-        told += os.read(terminal, 4096).decode(errors="replace")
-    return told
-
-
 @pytest.mark.slow
 def test_tab_in_a_real_bash(tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     (tmp_path / "plan-of-ours.json").write_text("{}")
     environment = {"PATH": path, "TERM": "dumb", "PS1": "READY>", "HOME": str(tmp_path)}
-    with typed_into("bash", "--norc", "--noprofile", "-i", environment=environment) as terminal:
+    with typed_into("bash", "--norc", "--noprofile", "-i", environment=environment) as (terminal, _):
         read_until(terminal, "READY>")
         os.write(terminal, f'cd {tmp_path}; eval "$(barnabas completion bash)"; echo "let us" begin\n'.encode())
         read_until(terminal, "let us begin")
