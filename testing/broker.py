@@ -41,7 +41,8 @@ class Broker(Trouble):
     ) -> None:
         """`data_dir`: where the data lies, in Kafka's own files; None keeps it in memory, and touches no disk.
         `partitions`: of a topic of which nobody says how many it has, num.partitions.
-        `settings`: Kafka's keys, as in server.properties.
+        `settings`: Kafka's keys, as in server.properties. Two have another default here, so that tests are quick:
+        offsets.topic.num.partitions=1, controlled.shutdown.enable=false.
         `port`: on 127.0.0.1; 0 for one that is free, and stays this broker's until it is closed."""
         self.clock = clock or Clock()
         self._embedded = Embedded(data_dir, partitions, settings or {}, self.clock, port)

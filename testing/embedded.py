@@ -28,6 +28,11 @@ T = TypeVar("T")
 
 IN_MEMORY = "/in-memory"
 """What a broker without a directory says its log.dirs is."""
+_FOR_TESTS = {
+    "offsets.topic.num.partitions": "1",  # Kafka's 50 take a while to be made, and groups do not tell the difference
+    "controlled.shutdown.enable": "false",  # there is nobody to whom a single broker could hand anything over
+}
+"""Defaults of its own, over which `settings` count."""
 _NOT_OPEN = "the broker is closed: use it inside its `with`, or call start() first"
 _ARGUMENTS = {"listeners": "port", "log.dirs": "data_dir", "log.dir": "data_dir", "num.partitions": "partitions"}
 
@@ -63,7 +68,7 @@ class Embedded:
             "log.dirs": IN_MEMORY if data_dir is None else fspath(data_dir),
             "num.partitions": str(partitions),
             "barnabas.durability": str(durability),
-            "offsets.topic.num.partitions": "1",
+            **_FOR_TESTS,
             **{key: setting(value) for key, value in settings.items()},
         }
         self._host: Host | None = None

@@ -21,7 +21,7 @@ from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequest
 from barnabas.testing import Broker, BrokerFailed
 from tests.kafka.client import RawClient
 
-CLOSES_S, CLOSES_CLEANLY_S = 0.1, 0.5
+CLOSES_S, CLOSES_CLEANLY_S = 0.1, 0.3
 """What a close may take, and one that syncs a directory; the least of several, because the machine may have other
 things to do."""
 PATIENCE_S = 20
