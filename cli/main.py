@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import difflib
 import gc
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -17,6 +16,7 @@ from typing import NoReturn
 
 from barnabas.cli.commands import COMMANDS, KAFKA_TOOLS, Command, Group, find
 from barnabas.cli.failures import FAILED, INTERRUPTED, WRONG_USAGE, CommandFailed, WrongUsage
+from barnabas.cli.streams import flush_output, give_up_output, prepare_streams
 from barnabas.cli.version import KAFKA_VERSION, VERSION
 
 __all__ = ["main", "no_garbage_collection", "parser_of"]
@@ -47,6 +47,14 @@ def no_garbage_collection() -> Iterator[None]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
+    prepare_streams()
+    try:
+        return _find_and_run(given)
+    finally:
+        flush_output()
+
+
+def _find_and_run(given: Sequence[str]) -> int:
     if not given or given[0].startswith("-"):
         _options_alone(given)
     name, command, rest = find(given)
@@ -70,17 +78,19 @@ def parser_of(name: str, command: Command) -> argparse.ArgumentParser:
 
 
 def _run(name: str, command: Command, rest: Sequence[str]) -> int:
-    with no_garbage_collection():
-        parser = parser_of(name, command)
-    # Intermixed: `topics create orders --partitions 3` and `topics create --partitions 3 orders` are the same.
-    parsed = parser.parse_intermixed_args(rest)
     try:
+        with no_garbage_collection():
+            parser = parser_of(name, command)
+        # Intermixed: `topics create orders --partitions 3` and `topics create --partitions 3 orders` are the same.
+        parsed = parser.parse_intermixed_args(rest)
         code: int | None = import_module(command.module).run(parsed)
+        # What is still to be written may fail, too, and shall do so where it is told.
+        sys.stdout.flush()
     except WrongUsage as error:
         parser.error(str(error))
     except BrokenPipeError:
-        # Who read our output has seen enough, as `head` does. Python would complain once more at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        # Who read our output has seen enough, as `head` does.
+        give_up_output()
         return FAILED
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -88,6 +98,8 @@ def _run(name: str, command: Command, rest: Sequence[str]) -> int:
         sentence = _sentence_of(error)
         if sentence is None:
             raise
+        if isinstance(error, OSError):
+            give_up_output()
         print(f"barnabas {name}: {sentence}", file=sys.stderr)  # noqa: T201 - what a command is for
         return FAILED
     return code or 0

@@ -17,6 +17,7 @@ from typing import Any, TextIO
 
 from barnabas.cli.connecting import seconds
 from barnabas.cli.failures import CommandFailed
+from barnabas.cli.streams import speaks_utf8
 
 __all__ = [
     "Output",
@@ -97,7 +98,8 @@ class Output:
     def json(self, value: Any) -> None:
         """The whole result, once; indented where a person looks at it."""
         indent = 2 if self._stream.isatty() else None
-        print(json.dumps(value, indent=indent, ensure_ascii=False), file=self._stream, flush=True)
+        ascii_alone = not speaks_utf8(self._stream)
+        print(json.dumps(value, indent=indent, ensure_ascii=ascii_alone), file=self._stream, flush=True)
 
     def note(self, text: str) -> None:
         """For the person alone: it is no part of the result."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 
 from barnabas.client.errors import ClientError
@@ -24,6 +25,13 @@ _HINTS = {
     ErrorCode.LEADER_NOT_AVAILABLE: "A partition has no leader now; try again, or look at barnabas topics --describe",
 }
 
+_OF_THE_MACHINE = {
+    *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS),
+    *(errno.EACCES, errno.EPERM, errno.ENOENT, errno.EISDIR, errno.ENOTDIR),
+    *(errno.ELOOP, errno.ENAMETOOLONG, errno.EMFILE, errno.ENFILE),
+}
+"""Of a disk that is full, a path that is wrong, and others that are no mistake of this program's."""
+
 
 def words_for(code: ErrorCode, message: str | None = None) -> str:
     """What Kafka's error means, with the broker's own words where it gave some. Ends without a full stop."""
@@ -42,7 +50,9 @@ def sentence_of(error: Exception) -> str | None:
     if isinstance(error, KafkaError):
         message = re.sub(rf"^{error.code.name}:? ?", "", str(error))
         return _with_stop(f"{words_for(error.code, message)} [{error.code.name}]")
-    if isinstance(error, PermissionError | FileNotFoundError | IsADirectoryError | NotADirectoryError):
+    if isinstance(error, OSError) and error.errno in _OF_THE_MACHINE:
+        if error.filename is None:
+            return f"The output cannot be written ({error.strerror}): see to the disk, or to what it goes to."
         return _with_stop(f"{error.filename} cannot be used: {error.strerror}")
     return None
 
