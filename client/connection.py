@@ -6,13 +6,14 @@ What the broker offers is asked first; each request is then sent in the newest v
 from __future__ import annotations
 
 import ssl
+import struct
 from itertools import count
 from typing import Self, TypeVar
 
 from barnabas.client.address import Address
 from barnabas.client.deadline import Deadline
 from barnabas.client.dialing import dial
-from barnabas.client.errors import ClientError, NoAnswer, NotKafka, NotOffered, name_of
+from barnabas.client.errors import ClientError, NoAnswer, NotKafka, NotOffered, NotSendable, name_of
 from barnabas.client.properties import ClientProperties
 from barnabas.client.sasl import authenticate, check_credentials
 from barnabas.protocol.apis import APIS, Api
@@ -138,9 +139,7 @@ class Connection:
             self._socket.sendall(b"".join(chunks))  # type: ignore[arg-type]
             echoed, message = self._read_answer(api, version, deadline)
         except UnencodableMessage as error:
-            raise NotOffered(
-                f"{self.address} is too old for that: its newest {api.name} is of version {version} ({error})."
-            ) from None
+            raise self._unsaid(api, version, error) from None
         except TimeoutError:
             raise NoAnswer(
                 f"{self.address} does not answer {api.name} in {deadline.timeout_s:.3g} s: "
@@ -189,6 +188,19 @@ class Connection:
             raise NotKafka(f"{self.address} speaks TLS: set security.protocol=SSL in --command-config.")
         if data.startswith(b"HTTP/"):
             raise NotKafka(f"{self.address} is a web server and no Kafka broker: check the port.")
+
+    def _unsaid(self, api: Api, version: int, error: UnencodableMessage) -> ClientError:
+        match error.__cause__:
+            case UnicodeEncodeError() as cause:
+                text = cause.object.encode("utf-8", "backslashreplace").decode()
+                return NotSendable(f"{text} is no text: Kafka's names and values are in UTF-8.")
+            case struct.error():
+                return NotSendable(f"A number is too large or too small for {api.name}: Kafka's has 32 bits, or 64.")
+            case ValueError() as cause if "too long" in str(cause):
+                return NotSendable(f"A name or value is too long for {api.name}: {cause}, and at most 32767 can be.")
+        return NotOffered(
+            f"{self.address} is too old for that: its newest {api.name} is of version {version} ({error})."
+        )
 
     def _ended(self, api: Api) -> ClientError:
         if not self._begun:

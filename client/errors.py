@@ -11,6 +11,7 @@ __all__ = [
     "NoAnswer",
     "NotKafka",
     "NotOffered",
+    "NotSendable",
     "code_of",
     "name_of",
 ]
@@ -38,6 +39,10 @@ class NotKafka(ClientError):  # noqa: N818 - named for what was met
 
 class NotOffered(ClientError):  # noqa: N818 - named for what was met
     """The broker does not offer that API, or no version of it that we speak."""
+
+
+class NotSendable(ClientError):  # noqa: N818 - named for what was met
+    """Kafka's protocol has no room for what was asked: a number too large, a text too long or of no letters."""
 
 
 def code_of(code: int) -> ErrorCode:
