@@ -120,7 +120,7 @@ def read_offsets_file(path: Path) -> dict[Partition, int]:
     """As Kafka's tool reads it. CommandFailed if it is anything else."""
     try:
         told = json.loads(path.read_bytes())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CommandFailed(f"{path} is no JSON: {error}. Write it as {_FORM}.") from None
     try:
         version, rows = told.get("version", 1), [_row(each) for each in told["partitions"]]

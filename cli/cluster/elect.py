@@ -84,14 +84,21 @@ def _read(path: Path) -> list[Partition]:
     data = read_json(path)
     rows: Any = data.get("partitions") if isinstance(data, dict) else None
     try:
-        found = [Partition(str(row["topic"]), int(row["partition"])) for row in rows]
-    except (KeyError, TypeError, ValueError):
+        found = [_partition(row["topic"], row["partition"]) for row in rows]
+    except (KeyError, TypeError):
         raise CommandFailed(
             f'{path} does not say which partitions: write {{"partitions": [{{"topic": "orders", "partition": 0}}]}}.'
         ) from None
     if twice := {str(each) for each in found if found.count(each) > 1}:
         raise CommandFailed(f"{path} names {', '.join(sorted(twice))} more than once.")
     return found
+
+
+def _partition(topic: object, number: object) -> Partition:
+    """No other type is taken for these: partition 0.5 would be another one than is meant."""
+    if not isinstance(topic, str) or type(number) is not int:
+        raise TypeError
+    return Partition(topic, number)
 
 
 def _by_topic(partitions: Iterable[Partition]) -> list[TopicPartitions]:
