@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -41,9 +42,8 @@ def test_each_option_of_kafkas_tool_is_there(kafka: Side, tool: str) -> None:
     theirs = set(re.findall(r"^ *(--[a-z][a-z.-]+)", text, re.MULTILINE)) - OF_EVERY_COMMAND
     assert len(theirs) > 8, text
     name, command, _ = find([f"{tool}.sh"])
-    assert command is not None
-    assert command is not None
-    parser = parser_of(name, command)  # type: ignore[arg-type]
+    assert isinstance(command, Command)
+    parser = parser_of(name, command)
     assert theirs - set(parser._option_string_actions) == set()
 
 
@@ -108,7 +108,8 @@ def test_a_person_types_records_and_sees_them(node: RunningNode) -> None:
         assert '  \x1b[36m"id"\x1b[0m: \x1b[33m3\x1b[0m,\r\n' in came
         assert '\x1b[32m"\\u001b[2J"\x1b[0m' in came
         assert "\x1b[2J" not in came
-        os.write(screen, b"\x03")
+        # The terminal is not its own, as a shell would make it, so that Ctrl-C does not reach it.
+        consumer.send_signal(signal.SIGINT)
         read_until(screen, b"Processed a total of 1 messages")
         assert consumer.wait(PATIENCE_S) == 130
 
