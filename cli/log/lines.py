@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
+from functools import cache
 from struct import Struct as FixedWidth
 from typing import Any
 
 from barnabas.cli.log.files import check_batch
-from barnabas.protocol.batches import MAX_SEQUENCE, NO_SEQUENCE, Attributes, Batch, TimestampType
+from barnabas.protocol.batches import LOG_OVERHEAD_BYTES, MAX_SEQUENCE, NO_SEQUENCE, Attributes, Batch, TimestampType
 from barnabas.protocol.codec import decode
+from barnabas.protocol.compression import Compression
 from barnabas.protocol.control import ControlRecordType, control_record_type, read_end_transaction_marker
+from barnabas.protocol.errors import MalformedFrame
 from barnabas.protocol.kafka_json import as_json, compact
 from barnabas.protocol.record import Record
 from barnabas.protocol.records.control import (
@@ -43,24 +46,36 @@ _KEY = FixedWidth(">hh")
 _BOOLEANS = ("false", "true")
 
 
+@cache
+def _attributes(attributes: int) -> tuple[str, str, str]:
+    """What the attributes of a batch of magic 2 say: they are the same for most batches of a log."""
+    kind = "LogAppendTime" if attributes & Attributes.LOG_APPEND_TIME else "CreateTime"
+    number = attributes & Attributes.COMPRESSION
+    if number not in set(Compression):
+        raise MalformedFrame(f"a record batch has the unknown compression {number}")
+    transactional = _BOOLEANS[bool(attributes & Attributes.TRANSACTIONAL)]
+    control = _BOOLEANS[bool(attributes & Attributes.CONTROL)]
+    return f"isTransactional: {transactional} isControl: {control}", kind, Compression(number).name.lower()
+
+
 def batch_line(batch: Batch, position: int) -> str:
-    horizon = batch.delete_horizon_ms
-    head = (
-        (
-            f"baseOffset: {batch.base_offset} lastOffset: {batch.last_offset} count: {batch.record_count} "
-            f"baseSequence: {batch.base_sequence} lastSequence: {batch.last_sequence} "
-            f"producerId: {batch.producer_id} producerEpoch: {batch.producer_epoch} "
-            f"partitionLeaderEpoch: {batch.partition_leader_epoch} "
-            f"isTransactional: {_BOOLEANS[batch.transactional]} isControl: {_BOOLEANS[batch.control]} "
-            f"deleteHorizonMs: {'OptionalLong.empty' if horizon is None else f'OptionalLong[{horizon}]'}"
+    valid = _BOOLEANS[check_batch(batch)]
+    if batch.magic < 2:
+        return (
+            f"offset: {batch.last_offset} position: {position} {_TIMESTAMP_TYPES[batch.timestamp_type]}: "
+            f"{batch.max_timestamp} size: {batch.size} magic: {batch.magic} "
+            f"compresscodec: {batch.compression.name.lower()} crc: {batch.crc} isvalid: {valid}"
         )
-        if batch.magic >= 2
-        else f"offset: {batch.last_offset}"
-    )
+    flags, kind, codec = _attributes(batch.attributes)
+    horizon = batch.delete_horizon_ms
     return (
-        f"{head} position: {position} {_TIMESTAMP_TYPES[batch.timestamp_type]}: {batch.max_timestamp} "
-        f"size: {batch.size} magic: {batch.magic} compresscodec: {batch.compression.name.lower()} "
-        f"crc: {batch.crc} isvalid: {_BOOLEANS[check_batch(batch)]}"
+        f"baseOffset: {batch.base_offset} lastOffset: {batch.base_offset + batch.last_offset_delta} "
+        f"count: {batch.record_count} baseSequence: {batch.base_sequence} lastSequence: {batch.last_sequence} "
+        f"producerId: {batch.producer_id} producerEpoch: {batch.producer_epoch} "
+        f"partitionLeaderEpoch: {batch.partition_leader_epoch} {flags} "
+        f"deleteHorizonMs: {'OptionalLong.empty' if horizon is None else f'OptionalLong[{horizon}]'} "
+        f"position: {position} {kind}: {batch.max_timestamp} size: {LOG_OVERHEAD_BYTES + batch.length} magic: 2 "
+        f"compresscodec: {codec} crc: {batch.crc} isvalid: {valid}"
     )
 
 

@@ -27,7 +27,7 @@ _HEADER = Struct(">qiibIhi8xqqhi")
 """Base offset, length, leader epoch, magic, crc, attributes, last offset delta, max timestamp, producer id and epoch,
 base sequence."""
 
-_WINDOW_BYTES = 1 << 22
+_WINDOW_BYTES = 1 << 18
 _LEAST_LENGTH = HEADER_BYTES - LOG_OVERHEAD_BYTES
 _READERS = "readers that come there are told that it is corrupt"
 _GROWING_TRIES = 100
@@ -120,6 +120,7 @@ class _Walk:
         self.end_offset = end_offset
         self.wanted = wanted_positions
         self.spare = spare
+        self._buffer = memoryview(bytearray(_WINDOW_BYTES))
         self.position = 0
         self.stopped = False
         """What stands there does not say where the next batch begins."""
@@ -132,13 +133,15 @@ class _Walk:
         """One window; False if there is no whole batch any more."""
         if self.stopped or self.position >= self.log.size:
             return False
-        data = self.log.read(self.position, min(_WINDOW_BYTES, self.log.size - self.position))
-        if len(data) >= LOG_OVERHEAD_BYTES:
-            length = LOG_OVERHEAD_BYTES + int.from_bytes(data[8:12], "big", signed=True)
-            if len(data) < length <= self.log.size - self.position:
-                data = self.log.read(self.position, length)
+        rest = self.log.size - self.position
+        # Nothing that is read is kept.
+        view = self._buffer[: self.log.read_into(self.position, self._buffer[:rest])]
+        if len(view) >= LOG_OVERHEAD_BYTES:
+            length = LOG_OVERHEAD_BYTES + int.from_bytes(view[8:12], "big", signed=True)
+            if len(view) < length <= rest:
+                view = memoryview(self.log.read(self.position, length))
         begin = self.position
-        self._window(memoryview(data), begin)
+        self._window(view, begin)
         return self.position > begin
 
     def _window(self, view: memoryview, origin: int) -> None:

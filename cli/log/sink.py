@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Any
+
+import msgspec
 
 __all__ = ["Sink"]
 
@@ -23,7 +24,7 @@ class Sink:
 
     def json(self, value: Any) -> None:
         if self.as_json:
-            self._add(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+            self._add(msgspec.json.encode(value).decode())
 
     def problem(self, text: str, value: Any = None) -> None:
         """What is wrong with a file: to standard error, as in Kafka's tool; with --json it is a value like others."""
