@@ -30,8 +30,8 @@ _OF_JAVA = {
     "value.serializer",
 }
 _SECURITY = ("security.", "sasl.", "ssl.")
-_HANDLED_BY_US = {"buffer.memory", "max.block.ms"}
-"""Neither library has Java's bound on what waits to be sent: producing.py keeps it."""
+_HANDLED_BY_US = {"bootstrap.servers", "buffer.memory", "max.block.ms"}
+"""Neither library has Java's bound on what waits to be sent: producing.py keeps it. Which brokers, is an argument."""
 
 _BOOLEANS = {"true": True, "false": False}
 _ASSIGNORS = {
