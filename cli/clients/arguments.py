@@ -19,7 +19,9 @@ def add_client_arguments(
     parser: argparse.ArgumentParser, kind: str, old_property: str, *, many: bool = False, timeout: bool = True
 ) -> None:
     """`kind` is producer or consumer; `many`: a flag takes several properties, as in kafka-producer-perf-test."""
-    add_connection_arguments(parser, timeout_flag="--timeout" if timeout else "--question-timeout")
+    # Kafka's producer has had --broker-list for ten years, so that it is in more tutorials than its new name.
+    old_names = ["--broker-list"] if kind == "producer" else []
+    add_connection_arguments(parser, *old_names, timeout_flag="--timeout" if timeout else "--question-timeout")
     group = parser.add_argument_group(f"properties of the {kind}")
     group.add_argument(f"--{kind}.config", dest="old_config", metavar="FILE", type=Path, help=argparse.SUPPRESS)
     for flag, destination in (("--command-property", "command_property"), (old_property, "old_property")):
