@@ -140,6 +140,8 @@ def find(words: Sequence[str]) -> tuple[str, Command | Group | None, list[str]]:
     tool = KAFKA_TOOLS.get(PurePath(name).name.removesuffix(".sh").removesuffix(".bat"))
     if tool is not None:
         name, *inner = tool
+        if inner == ["--config"] and rest[:1] and rest[0].startswith("-"):
+            inner = []  # kafka-server-start.sh --help, or -daemon: no file
         rest = [*inner, *rest]
     found = COMMANDS.get(name)
     if isinstance(found, Group):

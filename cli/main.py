@@ -16,6 +16,7 @@ from typing import NoReturn
 
 from barnabas.cli.commands import COMMANDS, KAFKA_TOOLS, Command, Group, find
 from barnabas.cli.failures import FAILED, INTERRUPTED, WRONG_USAGE, CommandFailed, WrongUsage
+from barnabas.cli.hints import about_option, about_tool
 from barnabas.cli.streams import flush_output, give_up_output, prepare_streams
 from barnabas.cli.version import KAFKA_VERSION, VERSION
 
@@ -28,6 +29,7 @@ _ALIKE = 0.7
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """One sentence, and where to read on."""
+        message = about_option(message, self._option_string_actions) or message
         self.exit(WRONG_USAGE, f"{self.prog}: {_as_sentence(message)} See {self.prog} --help.\n")
 
 
@@ -158,6 +160,8 @@ def _list_of(commands: Mapping[str, Command | Group]) -> list[str]:
 
 
 def _no_command(word: str, names: Sequence[str]) -> str:
+    if (told := about_tool(word)) is not None:
+        return told
     near = difflib.get_close_matches(word, [*names, *KAFKA_TOOLS], 1, _ALIKE)
     return f"there is no command {word}" + (f"; is {near[0]} meant?" if near else f": there are {', '.join(names)}.")
 
