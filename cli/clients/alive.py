@@ -25,7 +25,7 @@ class Vigil:
         cluster.timeout_s = min(cluster.timeout_s, _ONE_QUESTION_S)
         self._cluster = cluster
         self._topics = topics
-        self._patience_s = patience_s
+        self.patience_s = patience_s
         self._note = note
         self._next_s = time.monotonic() + _EVERY_S
         self._lost_s: float | None = None
@@ -55,7 +55,7 @@ class Vigil:
         now_s = time.monotonic()
         if self._lost_s is None:
             self._lost_s = now_s
-            self._note(f"{error} Trying again for {self._patience_s:g} s.")
-        elif now_s - self._lost_s > self._patience_s:
+            self._note(f"{error} Trying again for {self.patience_s:g} s.")
+        elif now_s - self._lost_s > self.patience_s:
             raise error
         self._next_s = now_s + _WHEN_IN_DOUBT_S

@@ -19,6 +19,7 @@ __all__ = [
     "Outgoing",
     "RecordProducer",
     "confluent_client",
+    "longest_flush_s",
     "made_confluent",
     "made_kafka_python",
     "open_producer",
@@ -29,6 +30,7 @@ Done = Callable[[BaseException | None], None]
 """Called once for each record: None when the broker has it. Of kafka-python in a thread of its own."""
 
 _DELIVERY_S = 30
+_MARGIN_S = 5.0
 _MAX_BLOCK_S = 60.0
 _BUFFER_BYTES = 32 << 20
 _OVERHEAD_BYTES = 100
@@ -121,6 +123,7 @@ class _KafkaPython:
         self._budget = _Budget(properties)
         self._errors = KafkaError
         self._producer, self.ignored = made_kafka_python(bootstrap, properties, {"key_serializer": KeyOrNone()})
+        self._longest_flush_s = longest_flush_s(properties)
 
     def send(self, record: Outgoing, done: Done) -> None:
         if any(value is None for _, value in record.headers):
@@ -149,7 +152,7 @@ class _KafkaPython:
 
     def flush(self, timeout_s: float | None = None) -> bool:
         try:
-            self._producer.flush(timeout_s)
+            self._producer.flush(self._longest_flush_s if timeout_s is None else timeout_s)
         except self._errors:
             return False
         return True
@@ -211,6 +214,11 @@ class _Confluent:
     def close(self) -> None:
         self._producer.purge()
         self._producer.flush(0)
+
+
+def longest_flush_s(properties: Mapping[str, str]) -> float:
+    """After which every record has ended. kafka-python's own flush was seen to wait for ever when a broker died."""
+    return (_milliseconds(properties, "delivery.timeout.ms") or _DELIVERY_S * 1000) / 1000 + _MARGIN_S
 
 
 def made_kafka_python(bootstrap: str, properties: Mapping[str, str], more: Mapping[str, Any]) -> tuple[Any, list[str]]:

@@ -11,6 +11,7 @@ from barnabas.cli.clients.alive import Vigil
 from barnabas.cli.clients.interruption import Interruption
 from barnabas.cli.clients.words import failed
 from barnabas.cli.consume.formatter import Record
+from barnabas.cli.failures import CommandFailed
 from barnabas.client.cluster import Partition
 
 __all__ = ["Reader"]
@@ -33,6 +34,8 @@ class Reader:
         interruption: Interruption,
         ends_of: EndsOf,
         before_waiting: Callable[[], None],
+        *,
+        must_end: bool = False,
     ) -> None:
         from kafka import TopicPartition
         from kafka.errors import KafkaError
@@ -42,6 +45,7 @@ class Reader:
         self._interruption = interruption
         self._ends_of = ends_of
         self._before_waiting = before_waiting
+        self._must_end = must_end
         self._ends: dict[Any, int] = {}
         self._known: set[Any] = set()
         self._partition = TopicPartition
@@ -52,7 +56,13 @@ class Reader:
     def records(self, *, idle_s: float | None = None) -> Iterator[Record]:
         """Until all partitions are at their ends, nobody wants more, or nothing has come for that long."""
         last_s = time.monotonic()
+        began_s = last_s
         while not self._interruption and not self._is_at_the_end():
+            if self._must_end and not self._known and time.monotonic() - began_s > self._vigil.patience_s:
+                raise CommandFailed(
+                    f"No partition came to this consumer in {self._vigil.patience_s:g} s, so that it has no end: "
+                    "no topic matches, or other members of the group have all of them."
+                )
             left_s = None if idle_s is None else last_s + idle_s - time.monotonic()
             if left_s is not None and left_s < 0:
                 return

@@ -127,7 +127,7 @@ def _records(
         def find_ends(new: list[Partition]) -> Mapping[Partition, int]:
             return {each: fixed[each] for each in new} if fixed else ends_of(cluster, new, ends, want.reads_committed)
 
-        return Reader(consumer, vigil, interruption, find_ends, flush)
+        return Reader(consumer, vigil, interruption, find_ends, flush, must_end=ends.are_there)
 
     left = want.most
     if left == 0:

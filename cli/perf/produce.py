@@ -126,6 +126,8 @@ def _payloads(arguments: argparse.Namespace, output: Output) -> Payloads:
 def _properties(arguments: argparse.Namespace, properties: dict[str, str]) -> dict[str, str]:
     found = dict(properties)
     found.setdefault("client.id", "perf-producer-client")
+    # Long enough for a broker that is slow, and half as long as Java's for one that has gone.
+    found.setdefault("delivery.timeout.ms", "60000")
     if arguments.transactional_id is not None:
         found["transactional.id"] = arguments.transactional_id
     elif arguments.transaction_duration_ms is not None and "transactional.id" not in found:

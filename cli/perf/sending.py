@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Protocol
 
 from barnabas.cli.clients.choosing import CONFLUENT_KAFKA
-from barnabas.cli.clients.producing import made_confluent, made_kafka_python
+from barnabas.cli.clients.producing import longest_flush_s, made_confluent, made_kafka_python
 from barnabas.cli.clients.words import failed, more_telling
 from barnabas.cli.failures import CommandFailed
 
@@ -19,6 +20,8 @@ __all__ = ["PerfProducer", "open_perf_producer"]
 _WAIT_S = 0.05
 _STALLED_S = 60.0
 _MOST_IN_FLIGHT = 100_000
+_IN_FLIGHT_BYTES = 32 << 20
+"""As Java's producer keeps by default, so that a slow broker's records do not wait until they expire."""
 
 
 class PerfProducer(Protocol):
@@ -42,6 +45,11 @@ class PerfProducer(Protocol):
     def metrics(self) -> dict[str, float]: ...
 
 
+def _in_flight_bytes(properties: Mapping[str, str]) -> int:
+    text = properties.get("buffer.memory", "")
+    return max(1024, int(text)) if text.isdigit() else _IN_FLIGHT_BYTES
+
+
 def open_perf_producer(client: str, bootstrap: str, properties: Mapping[str, str], topic: str) -> PerfProducer:
     if client == CONFLUENT_KAFKA:
         return _Confluent(bootstrap, properties, topic)
@@ -62,7 +70,11 @@ class _Confluent:
         self._producer, self.ignored = made_confluent(
             bootstrap,
             properties,
-            {"stats_cb": self._keep_statistics, "queue.buffering.max.messages": _MOST_IN_FLIGHT},
+            {
+                "stats_cb": self._keep_statistics,
+                "queue.buffering.max.messages": _MOST_IN_FLIGHT,
+                "queue.buffering.max.kbytes": _in_flight_bytes(properties) >> 10,
+            },
         )
 
     def send(self, values: list[bytes]) -> None:
@@ -142,12 +154,14 @@ class _KafkaPython:
         self._sizes: list[int] = []
         self.failed = 0
         self.first_failure: BaseException | None = None
+        self._in_flight_bytes = _in_flight_bytes(properties)
+        self._longest_flush_s = longest_flush_s(properties)
         self._sent = 0
         self._producer, self.ignored = made_kafka_python(bootstrap, properties, {})
 
     def send(self, values: list[bytes]) -> None:
         for value in values:
-            self._wait_for_room()
+            self._wait_for_room(min(_MOST_IN_FLIGHT, self._in_flight_bytes // (len(value) + 1)))
             try:
                 future = self._producer.send(self._topic, value)
             except (self._error, ValueError) as error:
@@ -158,9 +172,9 @@ class _KafkaPython:
             future.add_errback(self._fail)
             self._sent += 1
 
-    def _wait_for_room(self) -> None:
+    def _wait_for_room(self, most: int) -> None:
         give_up_s = time.monotonic() + _STALLED_S
-        while self._sent - self._answered > _MOST_IN_FLIGHT:
+        while self._sent - self._answered > most:
             time.sleep(_WAIT_S)
             if time.monotonic() > give_up_s:
                 raise CommandFailed(f"The broker took nothing for {_STALLED_S:g} s: see barnabas doctor.")
@@ -184,7 +198,11 @@ class _KafkaPython:
         return latencies, sum(sizes)
 
     def flush(self) -> None:
-        self._producer.flush()
+        with suppress(self._error):
+            self._producer.flush(self._longest_flush_s)
+        if lost := self._sent - self._answered:
+            self.failed += lost
+            self.first_failure = self.first_failure or TimeoutError("Nothing was heard of them")
 
     def close(self) -> None:
         try:

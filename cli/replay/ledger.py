@@ -43,6 +43,11 @@ class Ledger:
             self.replayed += 1
             self.bytes += size
 
+    @property
+    def in_doubt(self) -> int:
+        with self._lock:
+            return sum(map(len, self._waiting.values()))
+
     def go_on_at(self) -> dict[Partition, int]:
         with self._lock:
             return {

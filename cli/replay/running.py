@@ -19,6 +19,7 @@ from barnabas.cli.output import Output, Progress, confirm, progress
 from barnabas.cli.replay.ledger import Ledger
 from barnabas.cli.replay.planning import Plan, plan_of, range_of
 from barnabas.client.cluster import Cluster, Partition
+from barnabas.client.errors import ClientError
 
 __all__ = ["replay"]
 
@@ -97,7 +98,7 @@ class _Run:
         self._open = {each for each in starts if starts[each] < ends[each]}
         self._starts = starts
         self._sent = 0
-        self._failure: CommandFailed | None = None
+        self._failure: CommandFailed | ClientError | None = None
 
     def carry(self) -> None:
         """Until all is there, somebody ends it, or something goes wrong, which `tell` then says."""
@@ -119,7 +120,7 @@ class _Run:
                     self._carry(consumer, producer, bar, began_s)
             finally:
                 consumer.close()
-        except CommandFailed as error:
+        except (CommandFailed, ClientError) as error:
             self._failure = error
         finally:
             producer.flush()
@@ -214,3 +215,5 @@ class _Run:
             raise CommandFailed(f"A record was not taken: {sentence_for(ledger.first_failure)}.")
         if self._failure is not None:
             raise self._failure
+        if ledger.in_doubt:
+            raise CommandFailed(f"Of {ledger.in_doubt} records nothing was heard: they may be there or not.")

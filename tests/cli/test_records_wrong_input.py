@@ -18,6 +18,7 @@ import pytest
 
 from tests.broker.running import RunningNode
 from tests.cli.beside import Side, run
+from tests.clients.waiting import wait_until
 
 PATIENCE_S = 30
 
@@ -322,3 +323,47 @@ def test_a_topic_that_is_not_there_is_made_where_the_broker_makes_topics(ours: S
     ran = ours.attempt("produce", name, stdin="a\n")
     assert (ran.code, ran.err) == (0, f"The topic {name} was not there: the broker made it.\n")
     assert ours.run("consume", name, "--until-end") == "a\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("client", ["kafka-python", "confluent-kafka"])
+def test_a_broker_that_dies_ends_perf_and_replay(tmp_path: Path, client: str) -> None:
+    with RunningNode(tmp_path) as node:
+        at = ["--bootstrap-server", node.bootstrap]
+        run("topics", "create", "t", *at)
+        run("topics", "create", "copy", *at)
+        run("perf", "produce", "t", "--num-records", "500", *at)
+        quick = ["delivery.timeout.ms=2000", "request.timeout.ms=1000"]
+        perf = process(
+            *("perf", "produce", "--topic", "t", "--throughput", "100", "--num-records", "300", "--client", client),
+            *("--reporting-interval", "100", "--command-property", *quick),
+            node=node,
+        )
+        replay = process(
+            *("records", "replay", "t", "copy", "--rate", "100", "--client", client, "--timeout", "1"),
+            *(part for each in quick for part in ("--producer-property", each)),
+            node=node,
+        )
+        with perf, replay:
+            assert perf.stdout is not None
+            assert b"records sent" in perf.stdout.readline()
+            wait_until(lambda: "copy:0:0" not in run("offsets", "copy", *at).out, "something to be replayed")
+            node.kill()
+            out, err = replay.communicate(timeout=PATIENCE_S)
+            assert replay.returncode == 1
+            _, place = out.decode().splitlines()
+            assert 0 < int(place.removeprefix("t:0:")) < 500
+            assert f"To go on: --from-offsets 0:{place.removeprefix('t:0:')}" in err.decode()
+            assert err.decode().splitlines()[-1].startswith("barnabas records replay: ")
+            _, err = perf.communicate(timeout=PATIENCE_S)
+        assert perf.returncode == 1
+        assert " records were not taken: " in err.decode().splitlines()[-1]
+
+
+@pytest.mark.slow
+def test_a_range_of_no_topic_ends(node: RunningNode) -> None:
+    ran = run(
+        "consume", "--include", "no-such-.*", "--until-end", "--timeout", "0.5", "--bootstrap-server", node.bootstrap
+    )
+    assert ran.code == 1
+    assert "No partition came to this consumer in 0.5 s, so that it has no end: no topic matches" in ran.err
