@@ -42,7 +42,9 @@ def run(arguments: argparse.Namespace) -> int:
     now_ms = time.time_ns() // 1_000_000
     told = []
     failed = 0
-    for directory in _partitions(places, arguments):
+    for number, directory in enumerate(_partitions(places, arguments)):
+        if number:
+            output.line()
         try:
             found = _explain(directory, settings, now_ms)
         except (OSError, MalformedFile, KafkaError, UnknownDirectory) as error:
@@ -95,7 +97,6 @@ def _show(found: Explained, settings: Settings, now_ms: int, output: Output) -> 
         output.line(f"  compaction is {why}")
     for remark in found.remarks:
         output.line(f"  {output.warn('a start would mend it:')} {remark}")
-    output.line()
 
 
 def _table(rows: list[tuple[object, ...]]) -> list[str]:

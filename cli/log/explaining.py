@@ -11,10 +11,12 @@ from barnabas.storage.checkpoints import (
     CLEANER_OFFSET_CHECKPOINT,
     LOG_START_OFFSET_CHECKPOINT,
     REPLICATION_OFFSET_CHECKPOINT,
+    read_clean_shutdown,
     read_offsets,
 )
 from barnabas.storage.compaction_plan import CompactionPlan, gather_facts, plan_compaction
-from barnabas.storage.directory_names import TopicPartition, parse_directory
+from barnabas.storage.directory_names import LOCK, TopicPartition, parse_directory
+from barnabas.storage.disk import is_locked
 from barnabas.storage.loading import open_log
 from barnabas.storage.log import Log
 from barnabas.storage.producer import Producer
@@ -121,6 +123,9 @@ def explain_partition(directory: Path, settings: Settings, now_ms: int) -> Expla
         producer_expiration_ms=_ALL,
         report=remarks.append,
     )
+    if is_locked(parent / LOCK) or read_clean_shutdown(disk, parent) is None:
+        # What was not closed is not finished, and that is no damage.
+        remarks.clear()
     high_watermark = log.end_offset
     if not settings.is_alone(*key):
         high_watermark = min(read_offsets(disk, parent / REPLICATION_OFFSET_CHECKPOINT).get(key, 0), log.end_offset)
