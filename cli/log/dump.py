@@ -87,8 +87,9 @@ def run(arguments: argparse.Namespace) -> None:
 def _dump(dumping: Dumping, path: Path, *, is_named: bool) -> None:
     try:
         dumping.dump(path)
-    except FileNotFoundError:
-        if is_named:
+    except (FileNotFoundError, CommandFailed):
+        segment = path.with_suffix(".log") if path.suffix in (".index", ".timeindex") else path
+        if is_named or (path.exists() and segment.exists()):
             raise
         # A broker at work deletes segments.
         dumping.sink.problem(f"{path} is gone by now", {"file": str(path), "kind": "gone"})

@@ -6,7 +6,8 @@ What a start would do is not guessed: it is rehearsed, on a disk that keeps all 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +29,14 @@ from barnabas.storage.checkpoints import (
     read_offsets,
 )
 from barnabas.storage.directory_errors import UnknownDirectory
-from barnabas.storage.directory_names import LOCK, NOBODYS, parse_directory
+from barnabas.storage.directory_names import LOCK, NOBODYS, TopicPartition, parse_directory
 from barnabas.storage.disk import ReadOnlyDisk, is_locked
 from barnabas.storage.meta_properties import META_PROPERTIES, check_directories, read_meta_properties
 
 __all__ = ["add_arguments", "run"]
 
+_LOOKS_AGAIN = 3
+_PAUSE_S = 0.05
 _CHECKPOINTS = {
     RECOVERY_POINT_OFFSET_CHECKPOINT: ("is synced up to", "the end of the log counts"),
     REPLICATION_OFFSET_CHECKPOINT: ("has the high watermark", "the end of the log counts"),
@@ -95,18 +98,25 @@ class Verification:
         self.checked: list[Checked] = []
         for directory in directories:
             partition, _ = parse_directory(directory)
-            self.checked.append(
-                check_partition(
+
+            def check(
+                advance: Callable[[int], None], directory: Path = directory, partition: TopicPartition = partition
+            ) -> Checked:
+                return check_partition(
                     directory,
                     partition,
                     settings,
-                    bar.advance,
+                    advance,
                     start_offset=starts.get((partition.topic, partition.partition), 0),
                     in_use=self.in_use,
                     clean=clean,
                     deep=deep,
                 )
-            )
+
+            checked = check(bar.advance)
+            if self.in_use:
+                checked = _lasting(checked, check)
+            self.checked.append(checked)
         for name, (what, then) in _CHECKPOINTS.items():
             own += check_offsets(root / name, what, then, offsets[name], self.checked)
         if whole:
@@ -124,6 +134,18 @@ class Verification:
             then = f"a start leaves the whole directory out: {error.remedy}"
             findings.append(Finding(error.path, None, f"line {error.line}: {error.reason}", then))
             return {}
+
+
+def _lasting(checked: Checked, check: Callable[[Callable[[int], None]], Checked]) -> Checked:
+    """What is being written, or deleted, may look wrong for a moment; what is wrong looks so every time."""
+    for _ in range(_LOOKS_AGAIN):
+        if not checked.findings:
+            break
+        time.sleep(_PAUSE_S)
+        again = check(lambda _: None)
+        again.findings = [each for each in again.findings if each in checked.findings]
+        checked = again
+    return checked
 
 
 def _check_root(root: Path) -> Iterator[Finding]:
