@@ -81,7 +81,7 @@ def barnabas(directory: Path) -> Iterator[Running]:
 
 @contextmanager
 def kafka(directory: Path) -> Iterator[Running]:
-    broker = KafkaBroker(find_classpath(), directory, heap_mib=1024, java_options=())
+    broker = KafkaBroker(find_classpath(), directory, as_shipped=True)
     began = time.perf_counter()
     with broker:
         assert broker._process is not None

@@ -86,7 +86,7 @@ class Barnabas:
 
 class Kafka:
     def __init__(self, directory: Path) -> None:
-        self.broker = KafkaBroker(find_classpath(), directory, heap_mib=1024, java_options=())
+        self.broker = KafkaBroker(find_classpath(), directory, as_shipped=True)
         self.broker.write_properties()
         self.broker._format()
         self.port = self.broker.port

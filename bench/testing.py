@@ -4,7 +4,7 @@
 
 The tests (bench/suite/) use kafka-python and know neither broker. Each session has one: Barnabas is in pytest's own
 process; Kafka 4.3.1 is formatted and started for the session, as a container is (without the container, whose start is
-not counted), with a heap of at most 1 GiB as its own scripts give it. Time is that of the whole command `pytest`,
+not counted), with the options of its own script. Time is that of the whole command `pytest`,
 processor time that of all its processes, memory the largest sum of what they had resident at a moment. A row is the
 median of the runs. Where Kafka's jars are missing its columns are. --smoke is one run of six tests.
 """

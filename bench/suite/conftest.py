@@ -15,9 +15,6 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # for tests/kafka, which knows how to run Kafka
 
-HEAP_MIB = 1024
-"""As Kafka's own scripts give it."""
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--apache", action="store_true")
@@ -31,7 +28,7 @@ def bootstrap(request: pytest.FixtureRequest) -> Iterator[str]:
     from tests.kafka.broker import KafkaBroker
     from tests.kafka.classpath import find_classpath
 
-    with KafkaBroker(find_classpath(), heap_mib=HEAP_MIB) as broker:
+    with KafkaBroker(find_classpath(), as_shipped=True) as broker:
         yield broker.bootstrap
 
 
