@@ -26,10 +26,10 @@ def as_json(message: Struct, version: int) -> dict[str, Any]:
         if version not in field.versions:
             continue
         value = getattr(message, field.name)
-        if field.tag is not None and (value == field.default or (field.fresh_default and not value)):
+        if field.tag is not None and _is_default(value, field):
             continue
-        if field.type.name == "record_bytes":
-            found[f"{_name(field.name)}SizeInBytes"] = 0 if value is None else len(value)
+        if field.type.name == "record_bytes" and value is not None:
+            found[f"{_name(field.name)}SizeInBytes"] = len(value)
             continue
         found[_name(field.name)] = _value(value, field, version)
     return found
@@ -73,6 +73,12 @@ def _name(name: str) -> str:
         return _NOT_QUITE_CAMEL[name]
     first, *rest = name.split("_")
     return first + "".join(part.capitalize() for part in rest)
+
+
+def _is_default(value: Any, field: Field) -> bool:
+    if not field.fresh_default:
+        return bool(value == field.default)
+    return bool(value == ([] if field.type.is_array else type(value)()))
 
 
 def _value(value: Any, field: Field, version: int) -> Any:
