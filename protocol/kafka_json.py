@@ -78,7 +78,7 @@ def _name(name: str) -> str:
 def _is_default(value: Any, field: Field) -> bool:
     if not field.fresh_default:
         return bool(value == field.default)
-    return bool(value == ([] if field.type.is_array else type(value)()))
+    return value is not None and bool(value == ([] if field.type.is_array else type(value)()))
 
 
 def _value(value: Any, field: Field, version: int) -> Any:
