@@ -49,7 +49,7 @@ class Plan(NamedTuple):
     warm_up_seconds: float
 
 
-FULL = Plan(((1, 1), (8, 8), (1_000, 1)), rounds=3, seconds=5, warm_up_seconds=3)
+FULL = Plan(((1, 1), (8, 8), (1_000, 1)), rounds=3, seconds=5, warm_up_seconds=20)
 SMOKE = Plan(((1, 1), (8, 8), (100, 1)), rounds=1, seconds=0.5, warm_up_seconds=0.5)
 
 
