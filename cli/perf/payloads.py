@@ -15,6 +15,7 @@ Payloads = Callable[[int, int], list[bytes]]
 """Of the records from the first number to the second, exclusive."""
 
 _POOL_BYTES = 1 << 20
+_LARGEST_BYTES = 1 << 30
 _LETTERS = bytes(65 + each % 26 for each in range(256))
 _STEP = 65_537 * 7
 """A prime distance times another, so that pieces of the pool come in an order in which few are alike."""
@@ -22,6 +23,8 @@ _STEP = 65_537 * 7
 
 def random_letters(size: int) -> Payloads:
     """Pieces of one pool: a letter at a time, as Kafka's tool does it, would be most of what Python has to do."""
+    if size > _LARGEST_BYTES:
+        raise WrongUsage(f"--record-size {size} is more than any broker takes: {_LARGEST_BYTES} is the most")
     pool = random.Random(0).randbytes(_POOL_BYTES + size).translate(_LETTERS)  # noqa: S311 - for nothing secret
 
     def make(first: int, last: int) -> list[bytes]:

@@ -85,16 +85,24 @@ class _Confluent:
             try:
                 taken = self._producer.produce_batch(self._topic, messages, on_delivery=self._ended)
             except BufferError:
-                taken = 0
+                taken = None
             if taken == len(messages):
                 self._producer.poll(0)
                 return
-            messages = [{"value": each["value"]} for each in messages if "_error" in each or not taken]
+            messages = [{"value": each["value"]} for each in messages if taken is None or self._is_to_wait(each)]
             self._producer.poll(_WAIT_S)
             if len(self._latencies) + self.failed > before:
                 give_up_s = time.monotonic() + _STALLED_S
             elif time.monotonic() > give_up_s:
                 raise CommandFailed(f"The broker took nothing for {_STALLED_S:g} s: see barnabas doctor.")
+
+    def _is_to_wait(self, message: dict[str, Any]) -> bool:
+        """It was not taken because too many wait already. What has another reason will never be taken."""
+        error = message.get("_error")
+        if error is None or error.code() == error._QUEUE_FULL:
+            return error is not None
+        self._ended(error, None)
+        return False
 
     def _ended(self, error: Any, message: Any) -> None:
         if error is None:
@@ -162,6 +170,7 @@ class _KafkaPython:
     def send(self, values: list[bytes]) -> None:
         for value in values:
             self._wait_for_room(min(_MOST_IN_FLIGHT, self._in_flight_bytes // (len(value) + 1)))
+            self._sent += 1
             try:
                 future = self._producer.send(self._topic, value)
             except (self._error, ValueError) as error:
@@ -170,7 +179,6 @@ class _KafkaPython:
             # In the library's thread; appending is one step for Python.
             future.add_callback(self._ended, time.monotonic(), len(value))
             future.add_errback(self._fail)
-            self._sent += 1
 
     def _wait_for_room(self, most: int) -> None:
         give_up_s = time.monotonic() + _STALLED_S
