@@ -12,6 +12,7 @@ __all__ = ["sentence_of", "words_for"]
 
 _HINTS = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "There is no such topic or partition; see barnabas topics --list",
+    ErrorCode.INVALID_TOPIC_EXCEPTION: "No topic can have that name: letters, digits, dots, _ and - may be in it",
     ErrorCode.TOPIC_ALREADY_EXISTS: "A topic of that name is there already; --if-not-exists accepts that",
     ErrorCode.REQUEST_TIMED_OUT: "The broker did not finish in time; try again, or with a longer --timeout",
     ErrorCode.NOT_ENOUGH_REPLICAS: "Too few replicas are in sync; start the brokers that are missing",

@@ -16,6 +16,7 @@ from barnabas.client.offsets import EARLIEST, LATEST
 __all__ = ["Wanted", "parse_partitions", "wanted"]
 
 _NUMBERS = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
+_MOST = 2**31 - 1
 _RESETS = ("earliest", "latest", "none")
 
 
@@ -108,6 +109,8 @@ def parse_partitions(text: str | None) -> list[int] | None:
         first, _, last = part.partition("-")
         if int(last or first) - int(first) > 1_000_000:
             raise WrongUsage(f"--partition {text} names too many")
+        if int(last or first) < int(first):
+            raise WrongUsage(f"--partition {text} names none: write the smaller number first")
         found.update(range(int(first), int(last or first) + 1))
     return sorted(found)
 
@@ -149,6 +152,8 @@ def _ends(arguments: argparse.Namespace) -> Ends:
 def _positive(value: int | None, flag: str) -> int | None:
     if value is not None and value < 1:
         raise WrongUsage(f"{flag} {value} is no number above 0")
+    if value is not None and value > _MOST:
+        raise WrongUsage(f"{flag} {value} is more than there can be: leave it out")
     return value
 
 

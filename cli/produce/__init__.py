@@ -172,7 +172,9 @@ def _producer_properties(arguments: argparse.Namespace, properties: dict[str, st
         raise WrongUsage(f"acks={found['acks']} is none of 0, 1, -1, all")
     for key in ("max.block.ms", "linger.ms", "buffer.memory", "batch.size", "request.timeout.ms"):
         if not found[key].isdigit():
-            raise WrongUsage(f"{key}={found[key]} has to be a number")
+            raise WrongUsage(f"{key}={found[key]} has to be a number from 0 on")
+    if not int(found["request.timeout.ms"]):
+        raise WrongUsage("request.timeout.ms=0 leaves a broker no time to answer: it has to be above 0")
     found.setdefault("client.id", "console-producer")
     return found
 
