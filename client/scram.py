@@ -21,12 +21,22 @@ from barnabas.protocol.messages.describe_user_scram_credentials import (
     UserName,
 )
 
-__all__ = ["FEWEST_ITERATIONS", "SCRAM_MECHANISMS", "Password", "alter_scram", "describe_scram", "salted"]
+__all__ = [
+    "FEWEST_ITERATIONS",
+    "MOST_ITERATIONS",
+    "SCRAM_MECHANISMS",
+    "Password",
+    "alter_scram",
+    "describe_scram",
+    "salted",
+]
 
 SCRAM_MECHANISMS: Mapping[str, int] = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
 """With the number that each has on the wire."""
 
-FEWEST_ITERATIONS = 4096
+FEWEST_ITERATIONS, MOST_ITERATIONS = 4096, 16_384
+"""As Kafka's controllers check them; beyond, a client would only be kept busy."""
+
 _SALT_BYTES = 32
 
 

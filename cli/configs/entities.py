@@ -126,4 +126,5 @@ def _of_words(words: Sequence[str]) -> Entities:
 
 
 def _plural(word: str) -> str:
-    return word if word.endswith("s") else f"{word}s"
+    many = f"{word}s"
+    return many if many in KINDS else word

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from barnabas.cli.failures import WrongUsage
 from barnabas.client.properties import read_client_properties
-from barnabas.client.scram import FEWEST_ITERATIONS, Password
+from barnabas.client.scram import FEWEST_ITERATIONS, MOST_ITERATIONS, Password
 
 __all__ = ["keys_to_remove", "parse_password", "values_to_set"]
 
@@ -17,6 +17,7 @@ _COMMA = re.compile("," + _OUTSIDE_BRACKETS)
 _EQUALS = re.compile(r"\s*=\s*" + _OUTSIDE_BRACKETS)
 _KEY = re.compile(r"[$a-zA-Z0-9._-]*")
 _PASSWORD = re.compile(r"(?:iterations=(-?[0-9]*),)?password=(.*)")
+_MANY_DIGITS = 9
 _BY_KAFKAS_DEFAULT = "-1"
 
 
@@ -48,6 +49,8 @@ def parse_password(mechanism: str, text: str) -> Password:
         return Password(found[2], FEWEST_ITERATIONS)
     if not iterations.lstrip("-") or int(iterations) < FEWEST_ITERATIONS:
         raise WrongUsage(f"{mechanism} wants {FEWEST_ITERATIONS} iterations at least, not {iterations or 'none'}.")
+    if len(iterations) > _MANY_DIGITS or int(iterations) > MOST_ITERATIONS:
+        raise WrongUsage(f"{mechanism} takes {MOST_ITERATIONS} iterations at most, not {iterations}.")
     return Password(found[2], int(iterations))
 
 

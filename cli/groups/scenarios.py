@@ -32,7 +32,8 @@ def timestamp_wanted(options: argparse.Namespace) -> int | None:
     if options.to_datetime is not None:
         return timestamp_ms(options.to_datetime)
     if options.by_duration is not None:
-        return time.time_ns() // 1_000_000 - duration_ms(options.by_duration)
+        # Before 1970 there is nothing, and numbers below 0 mean something else.
+        return max(0, time.time_ns() // 1_000_000 - duration_ms(options.by_duration))
     return None
 
 
