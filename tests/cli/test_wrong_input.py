@@ -190,9 +190,15 @@ def ask(files: dict[str, Path]) -> Ask:
     return asked
 
 
+SAID_FIRST = {"Calling describe token operation for current user."}
+SAID_LAST = {"Processed a total of 0 messages"}
+"""By Kafka's tools, and so by ours."""
+
+
 def assert_one_sentence(ran: Ran, name: str, *words: str) -> None:
-    assert (ran.code, ran.out) == (1, ""), ran
-    (line,) = [line for line in ran.err.splitlines() if line != "Processed a total of 0 messages"]
+    assert ran.code == 1, ran
+    assert set(ran.out.splitlines()) <= SAID_FIRST
+    (line,) = [line for line in ran.err.splitlines() if line not in SAID_LAST]
     assert line.startswith(f"barnabas {name}: ")
     assert line.endswith((".", "?"))
     for word in words:
@@ -315,3 +321,44 @@ def test_a_file_that_is_not_the_json_that_is_wanted(command: str, content: str, 
     file.write_bytes(HOSTILE_JSON[content])
     ran = run(*command.split(), str(file), "--bootstrap-server", broker.bootstrap_servers)
     assert_one_sentence(ran, command.partition(" -")[0].removesuffix(" preferred"))
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("topics describe nothere", "There is no topic nothere"),
+        ("groups describe nothere", "There is no group nothere"),
+        ("groups reset-offsets g --topic orders --by-duration P9999999999Y", "is no duration"),
+        ("configs describe nothing", "nothing cannot be configured: there are topics"),
+        ("configs alter user a SCRAM-SHA-256=[iterations=999999999999,password=x]", "takes 16384 iterations at most"),
+        ("consume not!a!name", "No topic can have that name"),
+        ("consume orders --partition 5-1", "names none: write the smaller number first"),
+        ("consume orders --tail 99999999999999999999", "is more than there can be"),
+        ("produce not!a!name --value x", "No topic can have that name"),
+        ("produce orders --value x --request-timeout-ms 0", "has to be above 0"),
+        ("produce orders --value x --batch-size -1", "has to be a number from 0 on"),
+        ("perf produce orders --num-records 1 --record-size 99999999999 --throughput -1", "more than any broker takes"),
+        ("offsets orders --time 99999999999999999999999", "A number is too large or too small for ListOffsets"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_sentence(line: str, sentence: str, broker: Broker) -> None:
+    ran = run(*line.split(), "--bootstrap-server", broker.bootstrap_servers)
+    assert ran.code in (1, 2)
+    assert sentence in ran.err
+    assert ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("client", ["kafka-python", "confluent-kafka"])
+def test_a_record_that_is_too_large_is_said_at_once_by_perf(client: str, broker: Broker) -> None:
+    words = "perf produce orders --num-records 1 --record-size 2000000 --throughput -1 --client"
+    ran = run(*words.split(), client, "--bootstrap-server", broker.bootstrap_servers)
+    assert ran.code == 1
+    assert "A record is larger than the topic's max.message.bytes allows" in ran.err
+
+
+def test_a_reset_to_before_1970_is_one_to_the_beginning(broker: Broker) -> None:
+    broker.create_topic("old")
+    broker.produce("old", "1")
+    words = "groups reset-offsets g --topic old --by-duration P99999999D --json --dry-run"
+    ran = run(*words.split(), "--bootstrap-server", broker.bootstrap_servers)
+    assert (ran.code, json.loads(ran.out)["offsets"][0]["new_offset"]) == (0, 0)
