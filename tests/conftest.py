@@ -7,6 +7,7 @@ BARNABAS_REQUIRE_KAFKA=1, as in CI, so that a green run there has asked.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -19,6 +20,9 @@ from tests.kafka.java_oracle import JavaOracle, MessageOracle
 from tests.kafka.tool_runner import ToolRunner
 
 _FIGURE = "figure"
+
+# A shell has what it runs in the background ignore Ctrl-C, and so would the processes that tests send it to.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 import struct
 
 import crc32c
@@ -28,6 +27,7 @@ from barnabas.protocol.messages.produce import (
 )
 from barnabas.protocol.record import Record
 from tests.kafka.client import RawClient
+from tests.readable import readable
 
 from .asking import create
 from .running import RunningNode
@@ -126,7 +126,7 @@ def test_others_are_served_meanwhile(compacted: RawClient, node: RunningNode) ->
         compacted.send(request_of(batch), 12)
         for _ in range(20):
             assert end_offset(other) == 0
-        assert not select.select([compacted._socket], [], [], 0)[0], "so many records cannot have been looked at"
+        assert not readable(compacted._socket, within_s=0), "so many records cannot have been looked at"
         (answer,) = compacted.receive(ProduceResponse).responses[0].partition_responses
     assert answer.error_code == ErrorCode.INVALID_RECORD
     assert len(answer.record_errors) == MOST_NAMED

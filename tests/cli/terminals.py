@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import pty
-import select
 import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from tests.readable import readable
 
 __all__ = ["PATIENCE_S", "read_until", "typed_into"]
 
@@ -37,7 +38,6 @@ def read_until(terminal: int, words: str) -> str:
     told = ""
     deadline_s = time.monotonic() + PATIENCE_S
     while words not in told:
-        ready, _, _ = select.select([terminal], [], [], max(0.0, deadline_s - time.monotonic()))
-        assert ready, f"no {words!r} in {told!r}"
+        assert readable(terminal, within_s=deadline_s - time.monotonic()), f"no {words!r} in {told!r}"
         told += os.read(terminal, 4096).decode(errors="replace")
     return told

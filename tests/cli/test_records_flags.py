@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pty
 import re
-import select
 import signal
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from barnabas.cli.commands import Command, find
 from barnabas.cli.main import parser_of
 from tests.broker.running import RunningNode
 from tests.cli.beside import Side, run
+from tests.readable import readable
 
 PATIENCE_S = 20
 
@@ -70,8 +70,7 @@ def read_until(screen: int, expected: bytes) -> bytes:
     came = b""
     give_up_s = time.monotonic() + PATIENCE_S
     while expected not in came:
-        ready, _, _ = select.select([screen], [], [], max(0.0, give_up_s - time.monotonic()))
-        assert ready, f"{expected!r} did not come: {came!r}"
+        assert readable(screen, within_s=give_up_s - time.monotonic()), f"{expected!r} did not come: {came!r}"
         try:
             part = os.read(screen, 4096)
         except OSError:

@@ -7,7 +7,6 @@ order is sorted: members, the groups and topics of lists that come out of Kafka'
 from __future__ import annotations
 
 import re
-import select
 import socket
 import threading
 import time
@@ -30,6 +29,7 @@ from barnabas.protocol.record import read_records
 from barnabas.protocol.schema import Data, Message, Struct, Uuid
 from tests.coordination.asking import parse_request
 from tests.coordination.coordinator import Coordinator, FakeTopics
+from tests.readable import readable
 
 KAFKA_CONFIG = GroupConfig(
     min_session_timeout_ms=100, initial_rebalance_delay_ms=0, max_size=3, offset_metadata_max_bytes=16
@@ -83,7 +83,7 @@ class Connection:
         return decode_response(APIS[key], version, frame)[1]
 
     def is_silent(self) -> bool:
-        return not select.select([self._socket], [], [], 0)[0]
+        return not readable(self._socket, within_s=0)
 
 
 class BesideKafka:

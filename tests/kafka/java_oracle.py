@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import subprocess
 import tempfile
 import time
@@ -14,6 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from tests.kafka.classpath import HERE, java_command
+from tests.readable import readable
 
 ANSWER_DEADLINE_S = 120.0
 READ_BYTES = 1 << 20
@@ -78,8 +78,7 @@ class JavaOracle:
         piece = self._unread
         while (end := piece.find(b"\n")) < 0:
             pieces.append(piece)
-            readable, _, _ = select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))
-            if not readable:
+            if not readable(descriptor, within_s=deadline - time.monotonic()):
                 raise self._error(f"was silent for {ANSWER_DEADLINE_S:.0f} s")
             piece = os.read(descriptor, READ_BYTES)
             if not piece:

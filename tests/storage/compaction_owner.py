@@ -16,7 +16,6 @@ one before it goes on where that is said:
 from __future__ import annotations
 
 import random
-import select
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -39,6 +38,7 @@ from barnabas.storage.compaction_swap import swap_in
 from barnabas.storage.disk import SystemDisk
 from barnabas.storage.loading import open_log
 from barnabas.storage.log import Log
+from tests.readable import readable
 
 from .compacted import NOW, append, config_of, planned
 
@@ -83,7 +83,7 @@ class WorkerProcess:
     def next(self, timeout_s: float = LONGEST_S) -> Message | None:
         """None if nothing came in time."""
         while not self._waiting:
-            if not select.select([self._stdout], [], [], timeout_s)[0]:
+            if not readable(self._stdout, within_s=timeout_s):
                 return None
             data = self._stdout.read(1 << 16)
             if not data:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -39,6 +38,7 @@ from barnabas.protocol.record import read_records
 from barnabas.protocol.schema import Message, Struct, Uuid
 from tests.broker.told import OWN_KEYS
 from tests.kafka.client import RawClient
+from tests.readable import readable
 
 from .drawn_records import DrawnRecords
 from .symbols import KAFKA, OURS, SIDES, Symbols, Unknown
@@ -137,11 +137,11 @@ class Client:
             pass
 
     def is_silent(self) -> bool:
-        return not select.select([self.raw._socket], [], [], 0)[0]
+        return not readable(self.raw._socket, within_s=0)
 
     def waits_until(self, deadline: float) -> bool:
         """Whether nothing came until then."""
-        return not select.select([self.raw._socket], [], [], max(0, deadline - time.monotonic()))[0]
+        return not readable(self.raw._socket, within_s=deadline - time.monotonic())
 
     def receive(self) -> Message | str:
         assert self.answer is not None
@@ -327,7 +327,7 @@ class Run:
     def _is_silent(self, clients: tuple[Client, ...]) -> bool:
         deadline = time.monotonic() + QUIET_S
         sockets = [client.raw._socket for client in clients]
-        return not select.select(sockets, [], [], max(0, deadline - time.monotonic()))[0]
+        return not readable(*sockets, within_s=deadline - time.monotonic())
 
     def _released(self) -> list[Difference]:
         found = []
