@@ -14,6 +14,7 @@
 # make bench-testing    fifty tests on the pytest fixture, beside Kafka started for them
 # make bench-tools      our performance tools beside Kafka's, against the same brokers
 # make bench-smoke      all of these once and shortly, to see that they work
+# make twin        the same asked of Barnabas and of Apache Kafka, and every answer compared; ARGS="--only 'produce.*'"
 # make compat      of the tests, those in which other people's clients use a node
 # make golden      records anew what real clients and a real Kafka say to each other
 
@@ -24,7 +25,7 @@ WORKERS ?= 2
 SMOKES = smoke-start smoke-protocol smoke-storage smoke-broker smoke-testing smoke-perf_tool
 KAFKA_JARS = .cache/kafka-$(shell sed -n 's/.*<kafka.version>\(.*\)<.*/\1/p' tests/kafka/pom.xml)
 
-.PHONY: start test quick thorough fuzz check kafka spark generate bench-protocol bench-storage bench-broker bench-start bench-testing bench-tools bench-smoke $(SMOKES) compat golden other-languages clean
+.PHONY: start test quick thorough fuzz check kafka spark generate bench-protocol bench-storage bench-broker bench-start bench-testing bench-tools bench-smoke $(SMOKES) twin compat golden other-languages clean
 
 start: $(VENV)/package
 	$(BIN)/barnabas start $(ARGS)
@@ -45,7 +46,7 @@ check: $(VENV)/installed
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/mypy tests bench
+	$(BIN)/mypy tests bench compat
 	$(BIN)/lint-imports
 
 test: check
@@ -104,6 +105,9 @@ bench-smoke: $(SMOKES)
 
 $(SMOKES): smoke-%: $(VENV)/installed kafka
 	$(BIN)/python bench/$*.py --smoke
+
+twin: $(VENV)/installed kafka
+	$(BIN)/python -m compat.twin $(ARGS)
 
 compat: $(VENV)/installed
 	$(BIN)/pytest tests/clients

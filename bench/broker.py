@@ -84,8 +84,7 @@ def kafka(directory: Path) -> Iterator[Running]:
     broker = KafkaBroker(find_classpath(), directory, as_shipped=True)
     began = time.perf_counter()
     with broker:
-        assert broker._process is not None
-        yield Running(broker.host, broker.port, broker._process.pid, time.perf_counter() - began)
+        yield Running(broker.host, broker.port, broker.pid, time.perf_counter() - began)
 
 
 def create_topic(broker: Running) -> None:

@@ -98,8 +98,7 @@ class Kafka:
 
     @property
     def pid(self) -> int:
-        assert self.broker._process is not None
-        return self.broker._process.pid
+        return self.broker.pid
 
     def end(self, how: signal.Signals) -> Cost:
         began = time.perf_counter()

@@ -115,6 +115,11 @@ class KafkaBroker:
         return f"{self.host}:{self.advertised_port}"
 
     @property
+    def pid(self) -> int:
+        assert self._process is not None, "the broker does not run"
+        return self._process.pid
+
+    @property
     def data_directory(self) -> Path:
         """Kafka's log.dirs: meta.properties, the partitions, the checkpoints."""
         return self._directory / "data"

@@ -1,0 +1,1 @@
+"""Two brokers that are asked the same, and whose answers are compared field by field."""

@@ -1,0 +1,99 @@
+"""ListOffsets: where a partition begins and ends, and which record is the first of a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compat.twin.batches import batch
+from compat.twin.scenario import scenario
+from compat.twin.twins import Twins
+
+EARLIEST, LATEST, HIGHEST_TIME, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING = -2, -1, -3, -4, -5, -6
+LONG_AGO = 1_700_000_000_000
+
+
+def wanted(topic: str, *times: int, partition: int = 0, **fields: Any) -> dict[str, Any]:
+    """One question for each time."""
+    partitions = [{"PartitionIndex": partition, "Timestamp": each, **fields} for each in times]
+    return {"Name": topic, "Partitions": partitions}
+
+
+@scenario("ListOffsets")
+def of_an_empty_partition(twins: Twins) -> None:
+    topic = twins.create("empty")
+    for time in (EARLIEST, LATEST, 0, LONG_AGO):
+        twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted(topic, time)])
+
+
+@scenario("ListOffsets")
+def of_records(twins: Twins) -> None:
+    topic = twins.create("records")
+    for number in range(5):
+        twins.produce(topic, batch(b"a", b"b", timestamp=LONG_AGO + 10 * number))
+    for time in (EARLIEST, LATEST, 0, LONG_AGO, LONG_AGO + 1, LONG_AGO + 40, LONG_AGO + 41, 2**62):
+        twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted(topic, time)])
+
+
+@scenario("ListOffsets")
+def with_special_times(twins: Twins) -> None:
+    """A version that does not know one yet refuses it."""
+    topic = twins.create("special")
+    twins.produce(topic, batch(b"a", timestamp=LONG_AGO + 7))
+    twins.produce(topic, batch(b"b", timestamp=LONG_AGO))
+    for time in (HIGHEST_TIME, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING, -7, -(2**63)):
+        twins.ask("ListOffsets", ReplicaId=-1, TimeoutMs=1_000, Topics=[wanted(topic, time)])
+
+
+@scenario("ListOffsets")
+def of_what_is_not_there(twins: Twins) -> None:
+    topic = twins.create("there")
+    twins.ask("ListOffsets", ReplicaId=-1, Topics=[])
+    twins.ask("ListOffsets", ReplicaId=-1, Topics=[{"Name": topic, "Partitions": []}])
+    twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted(topic, LATEST, partition=1)])
+    twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted(topic, LATEST, partition=-1)])
+    twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted(twins.name("nowhere"), LATEST), wanted(topic, LATEST)])
+    for name in ("", ".", "no such name", "x" * 250):
+        twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted(name, LATEST)])
+
+
+@scenario("ListOffsets")
+def asked_twice_in_one_request(twins: Twins) -> None:
+    topic = twins.create("twice", partitions=2)
+    twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted(topic, EARLIEST, LATEST)])
+    twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted(topic, LATEST), wanted(topic, LATEST, partition=1)])
+
+
+@scenario("ListOffsets", first=4)
+def with_leader_epochs(twins: Twins) -> None:
+    topic = twins.create("epochs")
+    twins.produce(topic, batch(b"a", timestamp=LONG_AGO))
+    for epoch in (-2, -1, 0, 1, 7):
+        twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted(topic, LATEST, CurrentLeaderEpoch=epoch)])
+
+
+@scenario("ListOffsets")
+def by_a_replica(twins: Twins) -> None:
+    """Of a broker, of a debugging consumer, and of nobody."""
+    topic = twins.create("replica")
+    twins.produce(topic, batch(b"a", timestamp=LONG_AGO))
+    for replica in (-3, -2, 0, 1, 7):
+        twins.ask("ListOffsets", ReplicaId=replica, Topics=[wanted(topic, EARLIEST), wanted(topic, LATEST)])
+
+
+@scenario("ListOffsets", first=2)
+def by_isolation_level(twins: Twins) -> None:
+    topic = twins.create("isolation")
+    twins.produce(topic, batch(b"a", timestamp=LONG_AGO))
+    for level in (0, 1):
+        twins.ask("ListOffsets", ReplicaId=-1, IsolationLevel=level, Topics=[wanted(topic, LATEST)])
+
+
+@scenario("ListOffsets")
+def after_records_were_deleted(twins: Twins) -> None:
+    topic = twins.create("deleted")
+    for number in range(3):
+        twins.produce(topic, batch(b"a", b"b", timestamp=LONG_AGO + number))
+    partitions = [{"PartitionIndex": 0, "Offset": 3}]
+    twins.ask("DeleteRecords", Topics=[{"Name": topic, "Partitions": partitions}], TimeoutMs=5_000)
+    for time in (EARLIEST, LATEST, 0, LONG_AGO, LONG_AGO + 1, LONG_AGO + 2):
+        twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted(topic, time)])
