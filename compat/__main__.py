@@ -1,4 +1,4 @@
-"""`python -m compat`: other people's clients on a broker under test and on Apache Kafka, and the card of what passed."""
+"""`python -m compat`: other people's clients on a broker under test and on Apache Kafka, and a card of what passed."""
 
 from __future__ import annotations
 

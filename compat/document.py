@@ -27,7 +27,7 @@ def _text(runs: Mapping[Client, tuple[ClientRun, ClientRun]]) -> str:
 
 Written by `make compat`: programs in each client's own language, on Barnabas and on Apache Kafka {kafka_version()} in
 turns, each on a fresh broker. A number is how many checks passed; `11 of 12` that one did not; Kafka's own count stands
-beside it where it is another; {NOTHING} that the client has nothing for it. Behind each client is what was found with it.
+beside it where it is another; {NOTHING} that the client has nothing for it. Each links to what was found with it.
 
 {markdown(runs)}
 
