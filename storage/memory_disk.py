@@ -71,14 +71,15 @@ class MemoryLock(Lock):
 class MemoryDisk(Disk):
     def __init__(self) -> None:
         self._files: dict[Path, MemoryFile] = {}
-        self._directories: set[Path] = {Path("/")}
+        self._directories: dict[Path, set[Path]] = {Path("/"): set()}
+        """What lies in each: a topic that is made looks into its directory alone, however many others there are."""
         self._locks: dict[Path, str] = {}
 
     def open(self, path: Path, *, create: bool = True) -> File:
         if path not in self._files:
             if not create or path.parent not in self._directories:
                 raise _missing(path)
-            self._files[path] = self.new_file(path)
+            self._put(path, self.new_file(path))
         return self._files[path]
 
     def new_file(self, path: Path) -> MemoryFile:
@@ -99,37 +100,34 @@ class MemoryDisk(Disk):
     def names(self, directory: Path) -> list[str]:
         if directory not in self._directories:
             raise _missing(directory)
-        return sorted(path.name for path in (*self._files, *self._directories) if path.parent == directory != path)
+        return sorted(path.name for path in list(self._directories[directory]))
 
     def is_directory(self, path: Path) -> bool:
         return path in self._directories
 
     def make_directory(self, path: Path) -> None:
-        self._directories.update((path, *path.parents))
+        if path in self._directories:
+            return
+        self._directories[path] = set()
+        if path.parent != path:
+            self.make_directory(path.parent)
+            self._directories[path.parent].add(path)
 
     def read_file(self, path: Path) -> bytes:
         file = self._file(path)
         return file.read(0, file.size())
 
     def rename(self, old: Path, new: Path) -> None:
-        if old in self._files:
-            file = self._files.pop(old)
-            file.path = new
-            self._files[new] = file
-            return
-        if old not in self._directories:
+        if not self.exists(old) or new.parent not in self._directories:
             raise _missing(old)
-        self._directories = {_moved(path, old, new) for path in self._directories}
-        self._files = {_moved(path, old, new): file for path, file in self._files.items()}
-        for path, file in self._files.items():
-            file.path = path
+        self._move(old, new)
 
     def remove(self, path: Path) -> None:
-        self._files.pop(path, None)
+        if path in self._files:
+            self._take(path)
 
     def remove_tree(self, directory: Path) -> None:
-        self._files = {path: file for path, file in self._files.items() if directory not in path.parents}
-        self._directories = {path for path in self._directories if path != directory and directory not in path.parents}
+        self._remove_directory(directory)
 
     def sync_directory(self, directory: Path) -> None:
         """There is nothing that could be lost."""
@@ -140,15 +138,44 @@ class MemoryDisk(Disk):
         self._locks[path] = holder
         return MemoryLock(self._locks, path)
 
+    def _move(self, old: Path, new: Path) -> None:
+        if old in self._files:
+            file = self._take(old)
+            file.path = new
+            self._put(new, file)
+            return
+        self._directories.setdefault(new, set())
+        self._directories[new.parent].add(new)
+        for below in list(self._directories[old]):
+            self._move(below, new / below.name)
+        self._forget_directory(old)
+
+    def _put(self, path: Path, file: MemoryFile) -> None:
+        self._files[path] = file
+        self._directories[path.parent].add(path)
+
+    def _take(self, path: Path) -> MemoryFile:
+        self._directories[path.parent].discard(path)
+        return self._files.pop(path)
+
+    def _remove_directory(self, directory: Path) -> None:
+        for below in list(self._directories.get(directory, ())):
+            if below in self._files:
+                self._take(below)
+            else:
+                self._remove_directory(below)
+        self._forget_directory(directory)
+
+    def _forget_directory(self, path: Path) -> None:
+        self._directories.pop(path, None)
+        if path.parent in self._directories:
+            self._directories[path.parent].discard(path)
+
     def _file(self, path: Path) -> MemoryFile:
         try:
             return self._files[path]
         except KeyError:
             raise _missing(path) from None
-
-
-def _moved(path: Path, old: Path, new: Path) -> Path:
-    return new / path.relative_to(old) if path == old or old in path.parents else path
 
 
 def _missing(path: Path) -> FileNotFoundError:
