@@ -74,12 +74,14 @@ def _by_leader(
     cluster: Cluster, partitions: list[Partition]
 ) -> tuple[dict[int, list[Partition]], dict[Partition, KafkaError]]:
     topics = {topic.name: topic for topic in cluster.metadata(sorted({each.topic for each in partitions})).topics}
+    leaders = {
+        (name, each.partition_index): each.leader_id for name, topic in topics.items() for each in topic.partitions
+    }
     nodes: dict[int, list[Partition]] = {}
     lost: dict[Partition, KafkaError] = {}
     for partition in partitions:
         topic = topics[partition.topic]
-        leaders = {each.partition_index: each.leader_id for each in topic.partitions}
-        leader = leaders.get(partition.number)
+        leader = leaders.get(partition)
         if topic.error_code:
             lost[partition] = KafkaError(ErrorCode(topic.error_code), f"topic {partition.topic}")
         elif leader is None:

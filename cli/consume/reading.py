@@ -47,6 +47,8 @@ class Reader:
         self._before_waiting = before_waiting
         self._must_end = must_end
         self._ends: dict[Any, int] = {}
+        self._unfinished: set[Any] = set()
+        """Those of them that have not been reached."""
         self._known: set[Any] = set()
         self._partition = TopicPartition
         self._error = KafkaError
@@ -87,12 +89,19 @@ class Reader:
             raise failed("Records could not be read", error) from None
         records = [record for partition, own in found.items() for record in self._before_its_end(partition, own)]
         records.reverse()
+        if not records:
+            self._look_for_ends()
         return records
 
     def _before_its_end(self, partition: Any, records: list[Record]) -> list[Record]:
         """What lies behind the end is not read, and shall not be committed as if it were."""
         end = self._ends.get(partition)
-        if end is None or records[-1].offset < end:
+        if end is None:
+            return records
+        last = records[-1].offset
+        if last + 1 >= end:
+            self._unfinished.discard(partition)
+        if last < end:
             return records
         with suppress(self._error, AssertionError):
             self._consumer.seek(partition, end)
@@ -105,22 +114,24 @@ class Reader:
             return
         new = assigned - self._known
         self._known = set(assigned)
+        self._unfinished &= assigned
         if new:
             ends = self._ends_of([Partition(each.topic, each.partition) for each in new])
-            self._ends |= {self._partition(topic, number): end for (topic, number), end in ends.items()}
+            own = {self._partition(topic, number): end for (topic, number), end in ends.items()}
+            self._ends |= own
+            self._unfinished |= own.keys()
+
+    def _look_for_ends(self) -> None:
+        """Where nothing comes any more: positions pass over what is no record, the end of a transaction or what was
+        compacted away. kafka-python looks at all its partitions to tell the position of one: it is asked seldom."""
+        with suppress(self._error):
+            for each in list(self._unfinished):
+                if (self._consumer.position(each, timeout_ms=_POLL_MS) or 0) < self._ends[each]:
+                    return
+                self._unfinished.discard(each)
 
     def _is_at_the_end(self) -> bool:
-        """Positions pass over what is no record: the end of a transaction, what was compacted away."""
-        if not self._ends or not self._known:
-            return False
-        try:
-            return all(
-                (self._consumer.position(each, timeout_ms=_POLL_MS) or 0) >= self._ends[each]
-                for each in self._known
-                if each in self._ends
-            )
-        except self._error:
-            return False
+        return bool(self._ends and self._known) and not self._unfinished
 
     def close(self) -> None:
         """What was not handed out is read again by whoever comes next in the group: it is not committed."""

@@ -140,9 +140,16 @@ def _records(
             left = None if left is None else left - 1
         if want.ends.are_there or left == 0:
             return
-    elif want.is_assigned:
+    fixed: Mapping[Partition, int] = {}
+    if starts is None and want.is_assigned:
         starts = starts_of(cluster, partitions, want.start, want.reads_committed)
-    reader = open_reader(starts, want.ends, {})
+        fixed = ends_of(cluster, partitions, want.ends, want.reads_committed)
+        if fixed:
+            # kafka-python takes its time for each partition that it has, be it empty.
+            starts = {each: start for each, start in starts.items() if start < fixed[each]}
+            if not starts:
+                return
+    reader = open_reader(starts, want.ends, fixed)
     try:
         for record in reader.records(idle_s=want.idle_s):
             if not keep(record):
@@ -173,8 +180,10 @@ def _tail(
     begins = offsets_at(cluster, partitions, EARLIEST, want.reads_committed)
     window = want.tail
     while True:
-        starts = {each: max(begins[each], ends[each] - window) for each in partitions}
-        found: dict[Partition, deque[Record]] = {each: deque(maxlen=want.tail) for each in partitions}
+        starts = {each: max(begins[each], ends[each] - window) for each in partitions if begins[each] < ends[each]}
+        if not starts:
+            return [], ends
+        found: dict[Partition, deque[Record]] = {each: deque(maxlen=want.tail) for each in starts}
         reader = open_reader(starts, Ends(), ends)
         try:
             for record in reader.records():
@@ -182,7 +191,7 @@ def _tail(
                     found[Partition(record.topic, record.partition)].append(record)
         finally:
             reader.close()
-        short = [each for each in partitions if len(found[each]) < want.tail and starts[each] > begins[each]]
+        short = [each for each in starts if len(found[each]) < want.tail and starts[each] > begins[each]]
         if not short or interruption:
             break
         window *= 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from barnabas.cli.clients.alive import Vigil
 from barnabas.cli.clients.arguments import reach, tell_of_ignored
@@ -151,10 +151,18 @@ class _Run:
                     self._send(producer, partition, record)
                 else:
                     self._ledger.read_up_to(partition, record.offset + 1)
-            self._close_those_at_their_end(consumer)
+            self._close(consumer, self._at_their_end(consumer, found))
 
-    def _close_those_at_their_end(self, consumer: RecordConsumer) -> None:
-        for partition in [each for each in self._open if consumer.position(each) >= self._ends[each]]:
+    def _at_their_end(self, consumer: RecordConsumer, found: Sequence[Incoming]) -> set[Partition]:
+        """What records show; where none come any more, what positions show, which pass over what is no record.
+        kafka-python looks at all its partitions to tell the position of one: it is asked seldom."""
+        if not found:
+            return {each for each in self._open if consumer.position(each) >= self._ends[each]}
+        last = {Partition(record.topic, record.partition): record.offset for record in found}
+        return {each for each, offset in last.items() if each in self._open and offset + 1 >= self._ends[each]}
+
+    def _close(self, consumer: RecordConsumer, partitions: Iterable[Partition]) -> None:
+        for partition in partitions:
             consumer.pause(partition)
             self._open.discard(partition)
             self._ledger.read_up_to(partition, self._ends[partition])
