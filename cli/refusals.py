@@ -23,6 +23,8 @@ _HINTS = {
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: "This user may not do that with the topic",
     ErrorCode.GROUP_AUTHORIZATION_FAILED: "This user may not do that with the group",
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "This user may not do that with the cluster",
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: "A partition has no leader yet, or changes it; try again in a moment",
+    ErrorCode.KAFKA_STORAGE_ERROR: "A disk of the broker has failed; its log says which",
     ErrorCode.LEADER_NOT_AVAILABLE: "A partition has no leader now; try again, or look at barnabas topics --describe",
 }
 
@@ -41,7 +43,8 @@ def words_for(code: ErrorCode, message: str | None = None) -> str:
     name = code.name.lower().replace("_", " ")
     if told and hint:
         return f"{hint} ({told})"
-    return told or hint or f"the broker answers {name}"
+    again = "; try again in a moment" if code.retriable else ""
+    return told or hint or f"The broker answers {name}{again}"
 
 
 def sentence_of(error: Exception) -> str | None:
