@@ -218,6 +218,8 @@ def _consumer(want: Wanted, output: Output, starts: Mapping[Partition, int] | No
             # Java looks at the whole name, kafka-python at its beginning.
             consumer.subscribe(pattern=f"(?:{want.include})$")
         else:
+            # A leader whose metadata changes while it assigns waits for ever in 3.0.12: one in ten on a busy machine.
+            consumer.partitions_for_topic(want.topic)
             consumer.subscribe([want.topic])
     except (KafkaError, ValueError, AssertionError) as error:
         raise failed("The consumer could not be made", error) from None

@@ -192,6 +192,7 @@ class _Run:
                 run.revoked()
 
         if topic is not None:
+            self._consumer.partitions_for_topic(topic)  # See consume: without it, some wait for ever.
             self._consumer.subscribe([topic], listener=Listener())
         else:
             self._consumer.subscribe(pattern=f"(?:{self._arguments.include})$", listener=Listener())

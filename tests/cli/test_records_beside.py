@@ -160,6 +160,20 @@ def test_a_group_goes_on_where_it_ended(side: Side, name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "command", [["consume", "--from-beginning", "--max-messages", "1"], ["perf consume", "--client", "kafka-python"]]
+)
+def test_a_member_joins_its_group_once(ours: Side, name: str, command: list[str]) -> None:
+    """One that joins before it knows the topic's partitions gets none, joins again, and may wait for ever then."""
+    ours.create(name, 2)
+    ours.run("produce", name, "--value", "x")
+    ours.run(*command, name, "--group", name)
+    told = ours.run("consume", "__consumer_offsets", "--until-end", "--formatter", "GroupMetadataMessageFormatter")
+    states = [json.loads(each)["value"] for each in objects(told) if json.loads(each)["key"]["data"]["group"] == name]
+    assert [state["data"]["generation"] for state in states if state["data"]["members"]] == [1]
+
+
+@pytest.mark.slow
 def test_ranges_filters_and_the_last_records(side: Side, name: str) -> None:
     side.create(name, 3)
     lines = [
