@@ -308,7 +308,9 @@ class Cluster:
         return "controller" if self.of_controllers else "broker"
 
     def _connect(self, address: Address, deadline: Deadline) -> Connection:
-        return Connection(address, self.properties, Deadline(min(deadline.rest_s, _CONNECT_S)))
+        if deadline.timeout_s > _CONNECT_S:
+            deadline = Deadline(min(deadline.rest_s, _CONNECT_S))
+        return Connection(address, self.properties, deadline)
 
     def _drop(self, connection: Connection) -> None:
         connection.close()

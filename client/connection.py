@@ -5,7 +5,6 @@ What the broker offers is asked first; each request is then sent in the newest v
 
 from __future__ import annotations
 
-import ssl
 import struct
 from itertools import count
 from typing import Self, TypeVar
@@ -33,8 +32,6 @@ _READ_BYTES = 1 << 16
 _API_VERSIONS = APIS[18]
 _BY_NAME = {api.name: api for api in APIS.values()}
 _TLS_RECORDS = (b"\x15\x03", b"\x16\x03")
-_WANTS_CERTIFICATE = "CERTIFICATE"
-"""In the reasons of all alerts that are about one."""
 _UNSUPPORTED = int(ErrorCode.UNSUPPORTED_VERSION).to_bytes(2, "big")
 _ERROR_CODE = slice(8, 10)
 """Where an answer to ApiVersions has it, behind the size and the correlation id."""
@@ -47,6 +44,7 @@ class Connection:
     def __init__(self, address: Address, properties: ClientProperties, deadline: Deadline) -> None:
         """Connected, introduced and authenticated; ClientError with the reason otherwise."""
         self.address = address
+        self._speaks_tls = properties.uses_tls
         self._client_id = properties.client_id or CLIENT_ID
         self._correlation_ids = count(1)
         self._reader = FrameReader(LARGEST_ANSWER_BYTES)
@@ -77,7 +75,10 @@ class Connection:
             what = (
                 f"offers {api.name} only in versions {first} to {last}" if last >= 0 else f"does not offer {api.name}"
             )
-            raise NotOffered(f"{self.address} {what}: it is another kind of broker, or too old.")
+            raise NotOffered(
+                f"{self.address} {what}: it is another kind of broker, or too old; "
+                "barnabas cluster api-versions shows what it offers."
+            )
         return version
 
     def close(self) -> None:
@@ -145,21 +146,8 @@ class Connection:
                 f"{self.address} does not answer {api.name} in {deadline.timeout_s:.3g} s: "
                 "is it busy, or is this another port than Kafka's?"
             ) from None
-        except ssl.SSLError as error:
-            # In TLS 1.3 a server looks at a client's certificate when the client believes to be connected.
-            if _WANTS_CERTIFICATE in (error.reason or ""):
-                raise NotKafka(
-                    f"{self.address} wants to see a certificate of this client's, or another one: "
-                    "name it in ssl.keystore.location."
-                ) from None
-            raise NotKafka(f"{self.address} ends TLS ({error.reason or error}): see its log.") from None
         except OSError as error:
-            if isinstance(error, ConnectionError) and not self._begun:
-                raise self._ended(api) from None
-            raise NoAnswer(
-                f"{self.address} broke the connection at {api.name} ({error.strerror or error}): "
-                "if it happens again, its log may say why."
-            ) from None
+            raise self._broken(api, error) from None
         except MalformedFrame as error:
             raise NotKafka(f"{self.address} does not speak Kafka's protocol ({error}): check the port.") from None
         if echoed != correlation_id:
@@ -188,6 +176,19 @@ class Connection:
             raise NotKafka(f"{self.address} speaks TLS: set security.protocol=SSL in --command-config.")
         if data.startswith(b"HTTP/"):
             raise NotKafka(f"{self.address} is a web server and no Kafka broker: check the port.")
+
+    def _broken(self, api: Api, error: OSError) -> ClientError:
+        if self._speaks_tls:
+            from barnabas.client.tls import refusal
+
+            if (refused := refusal(self.address, error)) is not None:
+                return refused
+        if isinstance(error, ConnectionError) and not self._begun:
+            return self._ended(api)
+        return NoAnswer(
+            f"{self.address} broke the connection at {api.name} ({error.strerror or error}): "
+            "if it happens again, its log may say why."
+        )
 
     def _unsaid(self, api: Api, version: int, error: UnencodableMessage) -> ClientError:
         match error.__cause__:

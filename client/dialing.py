@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import socket
-import ssl
 import threading
+from typing import TYPE_CHECKING
 
 from barnabas.client.address import Address
 from barnabas.client.deadline import Deadline
-from barnabas.client.errors import CannotReach, NoAnswer, NotKafka
+from barnabas.client.errors import CannotReach
 from barnabas.client.properties import ClientProperties
-from barnabas.client.tls import tls_context
+
+if TYPE_CHECKING:
+    import ssl
 
 __all__ = ["dial", "resolve"]
 
@@ -21,20 +23,24 @@ _AT_LEAST_S = 0.001
 def resolve(address: Address, deadline: Deadline) -> list[tuple[socket.AddressFamily, tuple[object, ...]]]:
     """The addresses of a name. In a thread that may be left behind: nothing else ends the system's resolver."""
     found: list[tuple[socket.AddressFamily, tuple[object, ...]]] = []
-    failure: list[OSError] = []
+    failure: list[str] = []
+    # A name in ASCII is given as it is: for any other Python reads tables of Unicode, an eighth of a command's time.
+    name = address.host.encode() if address.host.isascii() else address.host
 
     def look_up() -> None:
         try:
-            answers = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+            answers = socket.getaddrinfo(name, address.port, type=socket.SOCK_STREAM)
             found.extend((answer[0], answer[4]) for answer in answers)
         except OSError as error:
-            failure.append(error)
+            failure.append(error.strerror or str(error))
+        except UnicodeError:
+            failure.append("no name of a host is spelt so")
 
     thread = threading.Thread(target=look_up, name=f"resolving {address.host}", daemon=True)
     thread.start()
     thread.join(deadline.rest_s)
     if failure or not found:
-        why = failure[0].strerror if failure else f"no answer in {deadline.timeout_s:.3g} s"
+        why = failure[0] if failure else f"no answer in {deadline.timeout_s:.3g} s"
         raise CannotReach(f"The name {address.host} cannot be resolved ({why}): check its spelling, or use an address.")
     return found
 
@@ -67,19 +73,8 @@ def _connect(address: Address, deadline: Deadline) -> socket.socket:
 
 
 def _wrap(plain: socket.socket, address: Address, properties: ClientProperties, deadline: Deadline) -> ssl.SSLSocket:
-    context = tls_context(properties)
-    try:
-        plain.settimeout(max(deadline.rest_s, _AT_LEAST_S))
-        return context.wrap_socket(plain, server_hostname=address.host)
-    except ssl.SSLCertVerificationError as error:
-        raise NotKafka(
-            f"The certificate of {address} is not trusted ({error.verify_message}): "
-            "name the one that signed it in ssl.truststore.location."
-        ) from None
-    except TimeoutError:
-        raise NoAnswer(f"{address} does not answer by TLS: is security.protocol right for this port?") from None
-    except (ssl.SSLError, OSError) as error:
-        raise NotKafka(
-            f"{address} speaks no TLS, or another one ({getattr(error, 'reason', None) or error}): "
-            "is security.protocol right for this port?"
-        ) from None
+    # Here, for most commands speak no TLS, and its import is a tenth of their time.
+    from barnabas.client.tls import handshake
+
+    plain.settimeout(max(deadline.rest_s, _AT_LEAST_S))
+    return handshake(plain, address, properties)

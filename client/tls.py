@@ -1,15 +1,21 @@
-"""Kafka's ssl.* properties as a context of Python's: keys and certificates in PEM, in files or in the property."""
+"""Kafka's ssl.* properties as a context of Python's: keys and certificates in PEM, in files or in the property; and
+what goes wrong with TLS, as a sentence."""
 
 from __future__ import annotations
 
+import socket
 import ssl
 import tempfile
 from pathlib import Path
 
-from barnabas.client.errors import MisconfiguredClient
+from barnabas.client.address import Address
+from barnabas.client.errors import MisconfiguredClient, NoAnswer, NotKafka
 from barnabas.client.properties import ClientProperties
 
-__all__ = ["tls_context"]
+__all__ = ["handshake", "refusal", "tls_context"]
+
+_WANTS_CERTIFICATE = "CERTIFICATE"
+"""In the reasons of all alerts that are about one."""
 
 
 def tls_context(properties: ClientProperties) -> ssl.SSLContext:
@@ -54,3 +60,33 @@ def _must_be_pem(properties: ClientProperties, store: str) -> None:
         raise MisconfiguredClient(
             f"{store}.location={path} is a keystore of Java's: export it as PEM and set {store}.type=PEM."
         )
+
+
+def handshake(plain: socket.socket, address: Address, properties: ClientProperties) -> ssl.SSLSocket:
+    context = tls_context(properties)
+    try:
+        return context.wrap_socket(plain, server_hostname=address.host)
+    except ssl.SSLCertVerificationError as error:
+        raise NotKafka(
+            f"The certificate of {address} is not trusted ({error.verify_message}): "
+            "name the one that signed it in ssl.truststore.location."
+        ) from None
+    except TimeoutError:
+        raise NoAnswer(f"{address} does not answer by TLS: is security.protocol right for this port?") from None
+    except (ssl.SSLError, OSError) as error:
+        raise NotKafka(
+            f"{address} speaks no TLS, or another one ({getattr(error, 'reason', None) or error}): "
+            "is security.protocol right for this port?"
+        ) from None
+
+
+def refusal(address: Address, error: OSError) -> NotKafka | None:
+    """Of a connection that was there; None for what has nothing to do with TLS."""
+    if not isinstance(error, ssl.SSLError):
+        return None
+    # In TLS 1.3 a server looks at a client's certificate when the client believes to be connected.
+    if _WANTS_CERTIFICATE in (error.reason or ""):
+        return NotKafka(
+            f"{address} wants to see a certificate of this client's, or another one: name it in ssl.keystore.location."
+        )
+    return NotKafka(f"{address} ends TLS ({error.reason or error}): see its log.")

@@ -227,7 +227,9 @@ def test_tls_answers(name: str, words: list[str], ask: Ask, tls_port: int) -> No
 
 
 @pytest.mark.parametrize("name", ASKING)
-@pytest.mark.parametrize("address", ["nowhere", "localhost:port", ":9092", "localhost:99999", ",", "[::1"])
+@pytest.mark.parametrize(
+    "address", ["nowhere", "localhost:port", ":9092", "localhost:99999", ",", "[::1", "a..b:1", "\u00f6..b:1"]
+)
 def test_an_address_that_is_none(name: str, address: str) -> None:
     words = WORDS.get(name, [[]])[0]
     ran = run(*name.split(), *words, "--bootstrap-server", address, timeout_of(name), "1")
