@@ -20,11 +20,11 @@ _BROKER = 4
 _ALIKE = 0.7
 
 
-def partitions_of(cluster: Cluster, topic: str) -> list[int]:
-    """CommandFailed with the next step if there is no such topic."""
+def partitions_of(cluster: Cluster, topic: str, *, as_many_as: int | None = None) -> list[int]:
+    """CommandFailed with the next step if there is no such topic, and how many partitions it shall get."""
     found = _look(cluster, topic, create=False)
     if found is None:
-        raise CommandFailed(no_such_topic(cluster, topic))
+        raise CommandFailed(no_such_topic(cluster, topic, as_many_as))
     return found
 
 
@@ -46,10 +46,11 @@ def made_by_itself(cluster: Cluster, topic: str) -> tuple[list[int], bool]:
     return cluster.retry(ask), True
 
 
-def no_such_topic(cluster: Cluster, topic: str) -> str:
+def no_such_topic(cluster: Cluster, topic: str, partitions: int | None = None) -> str:
     near = difflib.get_close_matches(topic, cluster.topics(), 1, _ALIKE)
     meant = f"is {near[0]} meant? " if near else ""
-    return f"There is no topic {topic}: {meant}barnabas topics lists them, and barnabas topics create {topic} makes it."
+    making = f"barnabas topics create {topic}" + (f" --partitions {partitions}" if partitions is not None else "")
+    return f"There is no topic {topic}: {meant}barnabas topics lists them, and {making} makes it."
 
 
 def _look(cluster: Cluster, topic: str, *, create: bool) -> list[int] | None:

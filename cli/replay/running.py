@@ -11,7 +11,7 @@ from barnabas.cli.clients.arguments import reach, tell_of_ignored
 from barnabas.cli.clients.consuming import Incoming, RecordConsumer, open_consumer
 from barnabas.cli.clients.interruption import Interruption
 from barnabas.cli.clients.producing import Outgoing, RecordProducer, open_producer
-from barnabas.cli.clients.topics import made_by_itself
+from barnabas.cli.clients.topics import partitions_of
 from barnabas.cli.clients.words import sentence_for
 from barnabas.cli.consume.running import record_filter
 from barnabas.cli.failures import CommandFailed
@@ -33,7 +33,7 @@ def replay(arguments: argparse.Namespace) -> int:
     keep = record_filter(arguments)
     with Interruption() as interruption, reach(plan.bootstrap, plan.properties, arguments.timeout) as cluster:
         starts, ends = range_of(cluster, arguments, plan.source)
-        there = _target_partitions(cluster, arguments, plan)
+        there = _target_partitions(cluster, arguments, plan, 1 + max(each.number for each in starts))
         if not arguments.repartition and (
             missing := sorted(each.number for each in starts if each.number not in there)
         ):
@@ -53,11 +53,12 @@ def replay(arguments: argparse.Namespace) -> int:
         return interruption.exit_code
 
 
-def _target_partitions(cluster: Cluster, arguments: argparse.Namespace, plan: Plan) -> set[int]:
+def _target_partitions(cluster: Cluster, arguments: argparse.Namespace, plan: Plan, needed: int) -> set[int]:
+    """It is not made here: who writes it anew knows how many partitions it needs, and for how long it keeps records."""
     if plan.is_same_cluster:
-        return set(made_by_itself(cluster, plan.target)[0])
+        return set(partitions_of(cluster, plan.target, as_many_as=needed))
     with reach(plan.to_bootstrap, plan.to_properties, arguments.timeout) as other:
-        return set(made_by_itself(other, plan.target)[0])
+        return set(partitions_of(other, plan.target, as_many_as=needed))
 
 
 def _tell_plan(output: Output, plan: Plan, starts: Mapping[Partition, int], ends: Mapping[Partition, int]) -> None:

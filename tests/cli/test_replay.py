@@ -96,6 +96,10 @@ def test_a_part_a_rate_and_going_on(ours: Side, name: str) -> None:
     def values(topic: str) -> list[str]:
         return sorted(str(record["value"]) for record in records(ours, topic))
 
+    nowhere = ours.attempt("records replay", name, f"{name}-nowhere", "--dry-run")
+    assert (nowhere.code, nowhere.out) == (1, "")
+    assert nowhere.err.endswith(f"barnabas topics create {name}-nowhere --partitions 3 makes it.\n")
+    assert f"{name}-nowhere" not in ours.run("topics list").splitlines()
     plan = ours.json("records replay", name, f"{name}-part", "--since", "1000010", "--until", "1000016", "--dry-run")
     assert [row["offsets"] for row in plan["partitions"]] == [2, 2, 2]
     assert records(ours, f"{name}-part") == []
