@@ -75,7 +75,13 @@ class Candidate(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=list(_SCRIPTS), help='put eval "$(barnabas completion bash)" into ~/.bashrc')
+    parser.add_argument(
+        "shell",
+        metavar="SHELL",
+        choices=list(_SCRIPTS),
+        help='bash or zsh: put eval "$(barnabas completion bash)" into ~/.bashrc or ~/.zshrc; '
+        "fish: put barnabas completion fish | source into ~/.config/fish/config.fish",
+    )
     parser.add_argument("--line", help=argparse.SUPPRESS)
     parser.add_argument("--word", default="", help=argparse.SUPPRESS)
 

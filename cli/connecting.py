@@ -35,7 +35,7 @@ def seconds(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value <= _LONGEST_TIMEOUT_S:
-        raise argparse.ArgumentTypeError(f"{text} is no number of seconds above 0")
+        raise argparse.ArgumentTypeError(f"{text} is no number of seconds above 0 and up to {_LONGEST_TIMEOUT_S:.0f}")
     return value
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from pathlib import PurePath
 
-__all__ = ["about_option", "about_tool"]
+__all__ = ["about_tool", "about_usage"]
 
 _ALIKE = 0.75
 _NO_ZOOKEEPER = "there is no ZooKeeper, nor is one needed"
@@ -21,7 +21,6 @@ _TOOLS = {
     "connect-standalone": _OF_CONNECT,
     "kafka-console-share-consumer": "no client library of Python's reads in a share group; "
     "barnabas groups --share shows such groups",
-    "kafka-delegation-tokens": "a broker of Barnabas has none; Kafka's own script works for clusters that have them",
     "kafka-jmx": "JMX is Java's; barnabas perf measures from outside",
     "kafka-metadata-shell": "barnabas log dump shows the records of __cluster_metadata-0",
     "kafka-replica-verification": "Kafka has given up the consumer that it needs",
@@ -53,15 +52,35 @@ def about_tool(word: str) -> str | None:
     return f"{name} has no counterpart: {why}." if why else None
 
 
-def about_option(message: str, known: Iterable[str]) -> str | None:
-    """Of argparse's complaint the sentence about the first option that is none."""
-    found = re.fullmatch(r"unrecognized arguments: (.*)", message, re.DOTALL)
-    if found is None:
-        return None
-    words = found[1].split()
+def about_usage(message: str, known: Iterable[str]) -> str:
+    """What argparse complains of, in words as all others here."""
+    if found := re.fullmatch(r"unrecognized arguments: (.*)", message, re.DOTALL):
+        return _about_unknown(found[1], known)
+    if found := re.fullmatch(r"one of the arguments (.*) is required", message):
+        return f"one of {', '.join(found[1].split())} has to be given"
+    if found := re.fullmatch(r"the following arguments are required: (.*)", message):
+        return f"{found[1]} has to be given"
+    found = re.fullmatch(r"argument ([^\s:/]+)[^\s:]*: (.*)", message, re.DOTALL)
+    return message if found is None else _about_argument(found[1], found[2])
+
+
+def _about_argument(name: str, complaint: str) -> str:
+    if found := re.fullmatch(r"invalid (\w+) value: '(.*)'", complaint, re.DOTALL):
+        return f"{name} {found[2]} is no {'whole number' if found[1] == 'int' else 'number'}"
+    if found := re.fullmatch(r"invalid choice: '(.*)' \(choose from (.*)\)", complaint, re.DOTALL):
+        return f"{name} {found[1]} is none of {found[2].replace(chr(39), '')}"
+    if found := re.fullmatch(r"not allowed with argument ([^\s/]+).*", complaint):
+        return f"{name} and {found[1]} cannot be given together"
+    if re.fullmatch(r"expected (one|at least one) argument", complaint):
+        return f"{name} needs a value behind it"
+    return f"{name}: {complaint}"
+
+
+def _about_unknown(text: str, known: Iterable[str]) -> str:
+    words = text.split()
     option = next((word.partition("=")[0] for word in words if word.startswith("-")), None)
     if option is None:
-        return f"nothing is known to be done with {found[1]}"
+        return f"nothing is known to be done with {text}"
     if option in _OPTIONS:
         return f"there is no option {option}: {_OPTIONS[option]}"
     near = difflib.get_close_matches(option, known, 1, _ALIKE)

@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from barnabas.cli.commands import COMMANDS, KAFKA_TOOLS, Command, Group, find
 from barnabas.cli.failures import FAILED, INTERRUPTED, WRONG_USAGE, CommandFailed, WrongUsage
-from barnabas.cli.hints import about_option, about_tool
+from barnabas.cli.hints import about_tool, about_usage
 from barnabas.cli.streams import flush_output, give_up_output, prepare_streams
 from barnabas.cli.version import KAFKA_VERSION, VERSION
 
@@ -29,8 +29,8 @@ _ALIKE = 0.7
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """One sentence, and where to read on."""
-        message = about_option(message, self._option_string_actions) or message
-        self.exit(WRONG_USAGE, f"{self.prog}: {_as_sentence(message)} See {self.prog} --help.\n")
+        sentence = _as_sentence(about_usage(message, self._option_string_actions))
+        self.exit(WRONG_USAGE, f"{self.prog}: {sentence} See {self.prog} --help.\n")
 
 
 def _as_sentence(text: str) -> str:

@@ -142,7 +142,7 @@ def test_acls_are_found_by_pattern_and_principal(strict_kafka: KafkaBroker, kafk
     [
         (["--add"], "name at least one resource"),
         (["--add", "--topic", "t"], "--allow-principal or --deny-principal"),
-        (["--add", "--list"], "not allowed with argument"),
+        (["--add", "--list"], "cannot be given together"),
         (["--add", "--topic", "t", "--allow-principal", "alice"], "alice is no principal: write User:alice"),
         (["--add", "--topic", "t", "--allow-principal", "User:a", "--operation", "Fly"], "--operation Fly is none"),
         (["--add", "--topic", "t", "--allow-principal", "User:a", "--operation", "ClusterAction"], "of a TOPIC, only"),

@@ -326,7 +326,7 @@ def test_all_groups(side: Side, name: str) -> None:
         (["list", "--members"], "--members goes with describe"),
         (["list", "--state", "nonsense"], "nonsense"),
         (["list", "--type", "share"], "share"),
-        (["--list", "--describe", "--group", "g"], "not allowed with"),
+        (["--list", "--describe", "--group", "g"], "cannot be given together"),
         (["describe", "g", "--type"], "--type goes with list"),
         (["delete", "g", "--topic", "t"], "--topic goes with"),
         (["delete"], "takes a GROUP"),

@@ -110,7 +110,7 @@ def test_a_date_is_written_as_java_writes_it() -> None:
         ("produce t --num-records 0", "--num-records has to be above 0"),
         ("produce t --num-records 5 --warmup-records 5", "--warmup-records has to be below --num-records"),
         ("produce t --record-size 0", "--record-size has to be above 0"),
-        ("produce t --record-size 5 --payload-monotonic", "not allowed with argument"),
+        ("produce t --record-size 5 --payload-monotonic", "cannot be given together"),
         ("produce t --reporting-interval 0", "--reporting-interval has to be above 0"),
         ("produce t --transaction-duration-ms 0", "--transaction-duration-ms has to be above 0"),
         ("produce t --throughput 0", "would never send anything"),
