@@ -62,6 +62,7 @@ def run(arguments: argparse.Namespace) -> None:
 
         def show() -> None:
             directories = _ask(cluster, brokers, topics)
+            _must_be_there(directories, topics)
             if output.as_json:
                 output.json([_as_json(each) for each in directories])
             elif arguments.partitions or topics:
@@ -70,6 +71,13 @@ def run(arguments: argparse.Namespace) -> None:
                 _show_directories(directories, output)
 
         watch(arguments, output, show)
+
+
+def _must_be_there(directories: Sequence[Directory], topics: Sequence[str]) -> None:
+    """A broker tells of a topic that is nowhere as of one that has no replica on it: not at all."""
+    there = {topic.name for directory in directories for topic in directory.found.topics}
+    if missing := [topic for topic in topics if topic not in there]:
+        raise CommandFailed(f"No directory has a replica of {', '.join(missing)}; see barnabas topics --list.")
 
 
 def _numbers(text: str) -> list[int]:

@@ -95,7 +95,7 @@ def read_rules(text: str) -> PartitionFilter:
     for part in text.split(","):
         match = _RULE.fullmatch(part)
         if match is None:
-            raise CommandFailed(f"{part} is no rule for partitions: write TOPIC, TOPIC:3, TOPIC:2-5, TOPIC:5- or :-3.")
+            raise WrongUsage(f"{part} is no rule for partitions: write TOPIC, TOPIC:3, TOPIC:2-5, TOPIC:5- or :-3")
         topic, number, first, end = match.groups()
         if number:
             numbers = frozenset([int(number)]).__contains__
@@ -110,7 +110,7 @@ def read_topic_and_numbers(topic: str | None, numbers: str | None) -> PartitionF
     try:
         wanted = frozenset(int(number) for number in numbers.split(",")) if numbers else None
     except ValueError:
-        raise CommandFailed(f"{numbers} are no partitions: write their numbers, such as 0,1,2.") from None
+        raise WrongUsage(f"{numbers} are no partitions: write their numbers, such as 0,1,2") from None
     takes = wanted.__contains__ if wanted is not None else (lambda _: True)
     return PartitionFilter([_Rule(_topic_pattern(topic or ".*"), takes)])
 
@@ -122,4 +122,4 @@ def _topic_pattern(text: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern)
     except re.error as error:
-        raise CommandFailed(f"{pattern} is no regular expression: {error}.") from None
+        raise WrongUsage(f"{pattern} is no regular expression ({error})") from None

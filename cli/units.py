@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["number_text", "parse_quantity", "size_text"]
+__all__ = ["counted", "number_text", "parse_quantity", "size_text"]
 
 _STEP = 1024
 _SUFFIXES = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
@@ -29,6 +29,10 @@ def size_text(size_bytes: float) -> str:
         size_bytes /= _STEP
         power += 1
     return f"{size_bytes:.1f} {_SUFFIXES[power]}" if power else f"{size_bytes:.0f} B"
+
+
+def counted(count: int, one: str, more: str | None = None) -> str:
+    return f"{count} {one if count == 1 else more or f'{one}s'}"
 
 
 def number_text(value: float) -> str:

@@ -57,7 +57,7 @@ def check_needs(where: str, offered: Versions, needed: Versions) -> Iterator[Che
         yield warn(
             "versions",
             where,
-            f"for kafka-python, but for {', '.join(optional)}",
+            f"all that kafka-python asks for but {', '.join(optional)}",
             "producing and consuming work; what uses these does not, such as transactions.",
         )
     else:

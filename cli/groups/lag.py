@@ -14,6 +14,7 @@ from barnabas.cli.groups.positions import Position, positions_of
 from barnabas.cli.groups.troubles import complain, trouble_with
 from barnabas.cli.moments import show_duration
 from barnabas.cli.output import Output, table_lines
+from barnabas.cli.units import counted
 from barnabas.client.cluster import Cluster, Partition
 from barnabas.client.committed import Offsets, committed_offsets
 from barnabas.client.groups import Group
@@ -112,7 +113,8 @@ class LagView:
             self._output.json([_as_json(row, with_time=self._wanted.options.time_lag) for row in rows])
             return
         if not rows:
-            self._output.note("There are no groups.")
+            if not self.complained:
+                self._output.note("There are no groups.")
             return
         self._show_table(rows)
 
@@ -190,7 +192,7 @@ class LagView:
         unknown = sum(row.unknown for row in rows if row.topic is None)
         if unknown:
             self._output.note(
-                f"The lag in {unknown} partitions is not known: nothing is committed there, or no leader."
+                f"The lag in {counted(unknown, 'partition')} is not known: nothing is committed there, or no leader."
             )
 
     def _cells(self, row: Row, *, parts: bool, watched: bool, largest: int) -> list[object]:

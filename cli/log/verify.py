@@ -18,7 +18,7 @@ from barnabas.cli.log.places import add_place_arguments, is_partition, partition
 from barnabas.cli.log.rehearsal import Rehearsal
 from barnabas.cli.log.settings import Settings, add_config_argument, directories_of, properties_of
 from barnabas.cli.output import Output, Progress, add_output_arguments, progress
-from barnabas.cli.units import size_text
+from barnabas.cli.units import counted, size_text
 from barnabas.storage.checkpoints import (
     CLEANER_OFFSET_CHECKPOINT,
     LOG_START_OFFSET_CHECKPOINT,
@@ -206,7 +206,10 @@ def _show(verifications: Sequence[Verification], findings: Sequence[Told], total
     segments = sum(checked.segments for one in verifications for checked in one.checked)
     batches = sum(checked.batches for one in verifications for checked in one.checked)
     verdict = output.bad(f"{len(findings)} wrong") if findings else output.good("all is well")
-    output.line(f"{partitions} partitions, {segments} segments, {batches} batches, {size_text(total)}: {verdict}")
+    output.line(
+        f"{counted(partitions, 'partition')}, {counted(segments, 'segment')}, {counted(batches, 'batch', 'batches')}, "
+        f"{size_text(total)}: {verdict}"
+    )
 
 
 def _short(path: Path, verifications: Sequence[Verification]) -> str:

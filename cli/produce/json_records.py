@@ -44,12 +44,16 @@ def parse_record(line: bytes, number: int) -> Parsed:
     )
 
 
-def _object(text: bytes, number: int) -> dict[str, msgspec.Raw]:
+_NO_OBJECT = 'is no JSON object: write {"value": ...}'
+_NO_HEADER = 'has a header that is not {"key": ..., "value": ...}'
+
+
+def _object(text: bytes, number: int, otherwise: str = _NO_OBJECT) -> dict[str, msgspec.Raw]:
     """Its members as they are written."""
     try:
         return msgspec.json.decode(text, type=dict[str, msgspec.Raw])
     except msgspec.ValidationError:
-        raise BadLine(f'Line {number} is no JSON object: write {{"value": ...}}.') from None
+        raise BadLine(f"Line {number} {otherwise}.") from None
     except (ValueError, RecursionError) as error:
         raise BadLine(f"Line {number} is no JSON ({error}).") from None
 
@@ -97,10 +101,10 @@ def _headers(raw: msgspec.Raw | None, number: int) -> list[tuple[str, bytes | No
         raise BadLine(f'Line {number} has headers that are neither an object nor a list of {{"key", "value"}}.')
     headers = []
     for header in msgspec.json.decode(raw, type=list[msgspec.Raw]):
-        own = _object(bytes(header), number)
+        own = _object(bytes(header), number, _NO_HEADER)
         name = _plain(own.get("key"), number)
         if not isinstance(name, str) or set(own) - _HEADER_FIELDS:
-            raise BadLine(f'Line {number} has a header that is not {{"key": ..., "value": ...}}.')
+            raise BadLine(f"Line {number} {_NO_HEADER}.")
         headers.append((name, _bytes(own, "value", number)))
     return headers
 

@@ -11,7 +11,7 @@ from barnabas.cli.output import Output
 from barnabas.cli.topics.checks import REPORTS
 from barnabas.cli.topics.described import DescribedPartition, DescribedTopic, described_topics, is_reported
 from barnabas.cli.topics.selecting import selected_topics
-from barnabas.cli.units import size_text
+from barnabas.cli.units import counted, size_text
 from barnabas.client.cluster import Cluster
 from barnabas.client.topics import (
     INTERNAL_TOPICS,
@@ -93,7 +93,7 @@ def _table(topic: DescribedTopic, output: Output, *, offsets: bool) -> None:
     state = topic.state
     count = len(topic.partitions)
     factor = topic.partitions[0].replication_factor if topic.partitions else 0
-    about = [f"{count} partition{'s' if count != 1 else ''}", f"{factor} replica{'s' if factor != 1 else ''}"]
+    about = [counted(count, "partition"), counted(factor, "replica")]
     about += [f"id {state.topic_id}"] if state.topic_id != Uuid.ZERO else []
     output.line(f"{output.good(state.name)}: {', '.join(about)}")
     if topic.set_configs:

@@ -29,7 +29,7 @@ from barnabas.protocol.messages.write_txn_markers import (
 
 __all__ = ["abort", "describe", "listed", "producers"]
 
-_LIST_TRANSACTIONS = APIS[66]
+_DESCRIBE_TRANSACTIONS, _LIST_TRANSACTIONS = APIS[65], APIS[66]
 _HAS_DURATION, _HAS_PATTERN = 1, 2
 _BATCH = 500
 """Partitions in one request, as Kafka's tool asks."""
@@ -66,6 +66,7 @@ def listed(
 
 def describe(cluster: Cluster, transactional_id: str) -> tuple[int, TransactionState]:
     """With its coordinator."""
+    cluster.version_of(_DESCRIBE_TRANSACTIONS)  # What is not offered is said of it, and not of who coordinates.
 
     def ask() -> tuple[int, TransactionState]:
         node_id = cluster.coordinator_of(transactional_id, TRANSACTION)

@@ -13,6 +13,7 @@ from barnabas.cli.output import Output, add_output_arguments, columns_of_kafka, 
 from barnabas.cli.transactions.asking import abort, describe, listed, producers
 from barnabas.cli.transactions.hanging import find_hanging
 from barnabas.client.cluster import TRANSACTION, Cluster, Partition, check
+from barnabas.protocol.apis import APIS
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 __all__ = ["add_arguments", "run"]
@@ -31,6 +32,7 @@ _ACTIONS = Actions(
     operand="TRANSACTIONAL-ID",
     default="list",
 )
+_END_TXN = APIS[26]
 _MAX_TIMEOUT_MIN = 15
 _DESCRIBED = (
     "CoordinatorId",
@@ -219,6 +221,8 @@ def _force(cluster: Cluster, transactional_id: str, arguments: argparse.Namespac
     request = InitProducerIdRequest(
         transactional_id=transactional_id, transaction_timeout_ms=int(cluster.timeout_s * 1000)
     )
+
+    cluster.version_of(_END_TXN)  # A producer's id is given also where no transactions are.
 
     def ask() -> InitProducerIdResponse:
         answer = cluster.ask_coordinator(transactional_id, request, InitProducerIdResponse, kind=TRANSACTION)

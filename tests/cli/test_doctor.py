@@ -234,7 +234,7 @@ def test_versions_that_clients_need() -> None:
     (check,) = check_needs("a:1", needed, needed)
     assert check.state == "ok"
     (check,) = check_needs("a:1", {key: versions for key, versions in needed.items() if key != 26}, needed)
-    assert (check.state, check.found) == ("warn", "for kafka-python, but for EndTxn")
+    assert (check.state, check.found) == ("warn", "all that kafka-python asks for but EndTxn")
     (check,) = check_needs("a:1", {**needed, 0: (90, 99), 1: (0, 0)}, {0: (3, 13), 1: (4, 18), 3: (0, 13)})
     assert check.state == "fail"
     assert check.found == "Produce 90 to 99, and the library 3 to 13; Fetch 0 to 0, and the library 4 to 18"

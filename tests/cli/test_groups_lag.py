@@ -120,7 +120,7 @@ def test_a_table_of_lags(ours: Side, name: str) -> None:
     ]
     assert "d" in rows[0][6]  # since 2023
     assert rows[1][6] == "0.0s"
-    assert ran.err == "The lag in 1 partitions is not known: nothing is committed there, or no leader.\n"
+    assert ran.err == "The lag in 1 partition is not known: nothing is committed there, or no leader.\n"
 
 
 class Clock:

@@ -66,7 +66,7 @@ def test_all_is_well(root: Path) -> None:
     ]
     assert verified(root, "--deep")["ok"]
     assert verified(root / "orders-0")["ok"]
-    assert "1 partitions, 4 segments, 33 batches, 3.8 KiB: all is well" in run("log", "verify", str(root)).out
+    assert "1 partition, 4 segments, 33 batches, 3.8 KiB: all is well" in run("log", "verify", str(root)).out
     assert contents(root) == before
 
 

@@ -121,7 +121,7 @@ def test_a_json_object_is_a_record(line: str, expected: Parsed) -> None:
         (b'{"value_base64": 3}', "no base64"),
         (b'{"key": "\\ud800"}', "no JSON"),
         (b'{"headers": 3}', "headers that are neither"),
-        (b'{"headers": [1]}', "no JSON object"),
+        (b'{"headers": [1]}', "has a header that is not"),
         (b'{"headers": [{"key": "a", "wert": 1}]}', "header that is not"),
         (b'{"partition": -1}', "Line 3 has a partition that is no number"),
         (b'{"timestamp": true}', "timestamp that is no number"),

@@ -27,6 +27,8 @@ def test_ours_has_none_and_says_so(ours: Side) -> None:
     refused = ours.attempt("transactions")
     assert refused.code == 1
     assert "does not offer ListTransactions" in refused.err
+    assert "does not offer DescribeTransactions" in ours.attempt("transactions describe", "a").err
+    assert "does not offer EndTxn" in ours.attempt("transactions force-terminate", "a").err
 
 
 @pytest.mark.parametrize(
