@@ -146,7 +146,13 @@ def confirm(question: str, *, yes: bool) -> None:
         return
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+    answer = ""
+    try:
+        answer = sys.stdin.readline()
+    finally:
+        if not answer:  # Ctrl-C or Ctrl-D: what comes next shall not stand behind the question.
+            sys.stderr.write("\n")
+    if answer.strip().lower() not in ("y", "yes"):
         raise CommandFailed("Nothing was done: it was not confirmed.")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from barnabas.cli.failures import WrongUsage
+from barnabas.cli.failures import CommandFailed, WrongUsage
 from barnabas.cli.output import Output, add_output_arguments
 
 if TYPE_CHECKING:
@@ -112,10 +112,17 @@ def run(arguments: argparse.Namespace) -> None:
         if note := tell_of_ignored(list(producer.ignored), client):
             output.note(note)
         send_all(records, producer, tally, one_by_one=arguments.sync)
-    finally:
+    except BaseException:
+        # Ctrl-C and a line that cannot be read do not hide what became of the records before.
         producer.close()
         _tell(output, topic, tally)
-    tally.raise_if_failed()
+        if tally.trouble:
+            output.note(tally.trouble)
+        raise
+    producer.close()
+    _tell(output, topic, tally)
+    if tally.trouble:
+        raise CommandFailed(tally.trouble)
 
 
 def _tell(output: Output, topic: str, tally: Tally) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 from barnabas.cli.clients.producing import Outgoing, RecordProducer
 from barnabas.cli.clients.words import more_telling, sentence_for
-from barnabas.cli.failures import CommandFailed
 
 __all__ = ["Tally", "send_all"]
 
@@ -43,13 +42,14 @@ class Tally:
         """Those of which nothing was heard."""
         return self.read - self.sent - self.failed
 
-    def raise_if_failed(self) -> None:
+    @property
+    def trouble(self) -> str:
+        """A sentence; empty if there was none."""
         if self.failed and self.first_failure is not None:
-            raise CommandFailed(
-                f"{self.failed:,} of {self.read:,} records were not taken: {sentence_for(self.first_failure)}."
-            )
+            return f"{self.failed:,} of {self.read:,} records were not taken: {sentence_for(self.first_failure)}."
         if self.lost:
-            raise CommandFailed(f"Of {self.lost:,} of {self.read:,} records it is not known whether they were taken.")
+            return f"Of {self.lost:,} of {self.read:,} records it is not known whether they were taken."
+        return ""
 
 
 def send_all(records: Iterable[Outgoing], producer: RecordProducer, tally: Tally, *, one_by_one: bool) -> None:

@@ -153,7 +153,7 @@ def test_unknown_topics_partitions_and_files(node: RunningNode, tmp_path: Path) 
     assert refused("produce", "orders", "--partition", "9", *at)[0] == 2
     missing = str(tmp_path / "missing")
     assert refused("produce", "orders", "--file", missing, *at)[1].endswith(
-        f"{missing} cannot be used: No such file or directory."
+        f"{missing} cannot be used (No such file or directory): check the path."
     )
     assert refused("consume", "orders", "--command-config", missing, *at)[0] == 1
 
@@ -225,7 +225,13 @@ def test_what_cannot_be_shown_is_told(node: RunningNode) -> None:
 def process(*arguments: str, node: RunningNode) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "barnabas.cli", *arguments, "--bootstrap-server", node.bootstrap]
     return subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ)
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=dict(os.environ),
+        # What a shell starts with & ignores Ctrl-C, and so would what tests start there.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
@@ -272,6 +278,20 @@ def test_an_interrupted_producer_has_sent_what_it_read(node: RunningNode) -> Non
         producer.send_signal(signal.SIGINT)
         _, err = producer.communicate(timeout=PATIENCE_S)
     assert (producer.returncode, err) == (130, b"")
+
+
+@pytest.mark.slow
+def test_an_interruption_does_not_hide_that_records_were_refused(node: RunningNode) -> None:
+    at = ["--bootstrap-server", node.bootstrap]
+    run("topics", "create", "compacted", "--config", "cleanup.policy=compact", *at)
+    with process("produce", "compacted", node=node) as producer:
+        assert producer.stdin is not None
+        producer.stdin.write(b"a record without a key\n" * 100_000)
+        producer.stdin.flush()
+        producer.send_signal(signal.SIGINT)
+        _, err = producer.communicate(timeout=PATIENCE_S)
+    assert producer.returncode == 130
+    assert b"records were not taken: The topic does not take such a record" in err
 
 
 @pytest.mark.slow
