@@ -35,6 +35,16 @@ _OF_THE_MACHINE = {
 }
 """Of a disk that is full, a path that is wrong, and others that are no mistake of this program's."""
 
+_NEXT_STEPS = {
+    errno.EACCES: "change its permissions, or be a user who has them",
+    errno.EPERM: "change its permissions, or be a user who has them",
+    errno.EISDIR: "name a file",
+    errno.ENOSPC: "make room on that disk",
+    errno.EDQUOT: "make room, or ask for more of it",
+    errno.EROFS: "name a place that can be written to",
+    errno.EMFILE: "raise ulimit -n",
+}
+
 
 def words_for(code: ErrorCode, message: str | None = None) -> str:
     """What Kafka's error means, with the broker's own words where it gave some. Ends without a full stop."""
@@ -57,7 +67,7 @@ def sentence_of(error: Exception) -> str | None:
     if isinstance(error, OSError) and error.errno in _OF_THE_MACHINE:
         if error.filename is None:
             return f"The output cannot be written ({error.strerror}): see to the disk, or to what it goes to."
-        return _with_stop(f"{error.filename} cannot be used: {error.strerror}")
+        return f"{error.filename} cannot be used ({error.strerror}): {_NEXT_STEPS.get(error.errno, 'check the path')}."
     return None
 
 
