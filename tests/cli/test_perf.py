@@ -167,6 +167,20 @@ def test_records_are_produced_and_consumed(side: Side, name: str, client: str) -
 
 
 @pytest.mark.slow
+def test_a_full_queue_is_filled_again_at_once(ours: Side, name: str) -> None:
+    """librdkafka by itself fetches nothing for a second then, many times in these records."""
+    ours.create(name)
+    ours.run("perf produce", name, "--num-records", "1000000", "--client", "confluent-kafka")
+
+    def seconds(*more: str) -> float:
+        told = ours.json("perf consume", name, "--client", "confluent-kafka", *more)
+        assert told["records"] == 1_000_000
+        return float(told["seconds"])
+
+    assert seconds() + 1 < seconds("--command-property", "fetch.queue.backoff.ms=1000")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_rate_is_kept_to_and_payloads_are_sent(ours: Side, name: str, client: str, tmp_path: Path) -> None:
     ours.create(name)
