@@ -127,7 +127,7 @@ def _options_alone(given: Sequence[str]) -> NoReturn:
                 "commands:",
                 *_list_of(COMMANDS),
                 "",
-                "barnabas COMMAND --help tells more; the names of Kafka's own tools do too.",
+                "barnabas COMMAND --help tells more. Kafka's own names do, too: barnabas kafka-topics.sh --list.",
             ]
         ),
         formatter_class=argparse.RawDescriptionHelpFormatter,
