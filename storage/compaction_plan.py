@@ -93,7 +93,9 @@ def plan_compaction(facts: LogFacts, now_ms: int) -> CompactionPlan:
     overdue_from_ms = _overdue_from_ms(facts, first_dirty)
     overdue_ms = now_ms - overdue_from_ms if overdue_from_ms is not None else 0
     due, why = _judge(facts.config, clean, dirty, overdue_ms)
-    if dirty or clean:
+    if clean and not dirty:
+        why = f"{why} before {held_by}"
+    elif dirty:
         why = f"{why}; offsets {first_dirty} to {end} are dirty, up to {held_by}"
     # What is exactly as old as it may be is not overdue yet.
     later = [at for at in (lag_ends_ms, None if overdue_from_ms is None else overdue_from_ms + 1) if at is not None]

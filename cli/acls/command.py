@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     people.add_argument("--consumer", action="store_true", help="all that a consumer of --topic in --group needs")
     people.add_argument("--idempotent", action="store_true", help="with --producer, for brokers before 3.0")
     people.add_argument(
-        "--principal", action="append", type=_principal, metavar="User:NAME", help="list: only those of this user"
+        "--principal", action="append", type=_principal, metavar="User:NAME", help="list: only this user's"
     )
     parser.add_argument("--force", "--yes", action="store_true", help="do not ask before removing")
     add_connection_arguments(parser, controllers=["--bootstrap-controller"])

@@ -14,12 +14,13 @@ from barnabas.cli.log.places import add_place_arguments, partition_directories, 
 from barnabas.cli.log.settings import Settings, add_config_argument, directories_of, properties_of
 from barnabas.cli.moments import show_duration, show_moment
 from barnabas.cli.output import Output, add_output_arguments
-from barnabas.cli.units import size_text
+from barnabas.cli.units import counted, size_text
 from barnabas.protocol.errors import KafkaError
 from barnabas.storage.checkpoints import MalformedFile
 from barnabas.storage.directory_errors import UnknownDirectory
 from barnabas.storage.directory_names import METADATA_TOPIC
 from barnabas.storage.retention import Verdict
+from barnabas.storage.topic_config import TopicConfig
 
 __all__ = ["add_arguments", "run"]
 
@@ -81,13 +82,11 @@ def _show(found: Explained, settings: Settings, now_ms: int, output: Output) -> 
     log, config = found.log, found.config
     output.line(
         f"{found.partition}: offsets {log.start_offset} to {log.end_offset}, {size_text(log.size)} in "
-        f"{len(log.segments)} segment{'s' if len(log.segments) > 1 else ''}, {found.directory}"
+        f"{counted(len(log.segments), 'segment')}, {found.directory}"
     )
-    retention = "forever" if config.retention_ms < 0 else show_duration(config.retention_ms)
-    size = "of any size" if config.retention_bytes < 0 else f"up to {size_text(config.retention_bytes)}"
     policy = ",".join(config.cleanup_policy) or "none"
     source = "" if settings.image is not None else " (no metadata log here: defaults)"
-    output.line(f"  cleanup.policy={policy}; records are kept {retention}, {size}{source}")
+    output.line(f"  cleanup.policy={policy}; {_kept(config)}{source}")
     rows = [_row(verdict, now_ms, output) for verdict in found.verdicts]
     for line in _table(rows):
         output.line(f"  {line}")
@@ -97,6 +96,15 @@ def _show(found: Explained, settings: Settings, now_ms: int, output: Output) -> 
         output.line(f"  compaction is {why}")
     for remark in found.remarks:
         output.line(f"  {output.warn('a start would mend it:')} {remark}")
+
+
+def _kept(config: TopicConfig) -> str:
+    kept = "of each key the last record is kept" if config.compact else "records are kept"
+    if not config.delete:
+        return f"{kept} forever"
+    retention = "forever" if config.retention_ms < 0 else show_duration(config.retention_ms)
+    size = "of any size" if config.retention_bytes < 0 else f"up to {size_text(config.retention_bytes)}"
+    return f"{kept} {retention}, {size}"
 
 
 def _table(rows: list[tuple[object, ...]]) -> list[str]:

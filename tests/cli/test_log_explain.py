@@ -65,6 +65,24 @@ def test_a_server_properties_has_the_defaults_and_the_directories(tmp_path: Path
     assert told["segments"][0]["keptUntil"] is None
 
 
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        ("delete", "records are kept 1h, of any size"),
+        ("compact", "of each key the last record is kept forever"),
+        ("compact,delete", "of each key the last record is kept 1h, of any size"),
+        ("", "records are kept forever"),
+    ],
+)
+def test_what_a_policy_keeps_is_said(tmp_path: Path, policy: str, words: str) -> None:
+    log = make_partition(tmp_path / "data", "orders-0")
+    append(log, Record(b"k", b"v", timestamp=NOW_MS))
+    finish(tmp_path / "data", [log])
+    config = tmp_path / "server.properties"
+    config.write_text(f"log.dirs={tmp_path / 'data'}\nlog.retention.ms=3600000\nlog.cleanup.policy={policy}\n")
+    assert f"; {words} (no metadata" in run("log", "explain", "--config", str(config)).out
+
+
 def test_topics_have_what_the_metadata_log_says(tmp_path: Path) -> None:
     """On a node that runs: its own directory, which it goes on writing to."""
     node = RunningNode(tmp_path / "data").start()
