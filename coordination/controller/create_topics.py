@@ -208,4 +208,6 @@ class _Creation:
 
 
 def _too_large() -> KafkaError:
-    return KafkaError(ErrorCode.POLICY_VIOLATION, f"One request creates at most {MAX_RECORDS} partitions: use several.")
+    """Each topic is a record beside those of its partitions."""
+    words = f"One request creates fewer than {MAX_RECORDS} partitions: use several."
+    return KafkaError(ErrorCode.POLICY_VIOLATION, words)

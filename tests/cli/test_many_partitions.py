@@ -12,13 +12,15 @@ from tests.cli.beside import run
 
 PARTITIONS = 9000
 BRIEFLY_S = 4.0
-"""A fraction of what each of these took when its work grew with the square of the partitions."""
+"""Of the processor, which other work on the machine changes little: a fraction of what each of these took when its work
+grew with the square of the partitions."""
 
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Broker]:
     with Broker() as broker:
-        made = run("topics", "create", "wide", "--partitions", str(PARTITIONS), "--bootstrap-server", _at(broker))
+        wide = ["wide", "--partitions", str(PARTITIONS), "--timeout", "100"]
+        made = run("topics", "create", *wide, "--bootstrap-server", _at(broker))
         assert made.code == 0, made
         assert run("produce", "wide", "--partition", "7", "--value", "one", "--bootstrap-server", _at(broker)).code == 0
         yield broker
@@ -39,8 +41,8 @@ def _at(broker: Broker) -> str:
     ],
 )
 def test_its_time_is_no_square(line: str, words: str, broker: Broker) -> None:
-    began_s = time.monotonic()
+    began_s = time.process_time()
     ran = run(*line.split(), "--bootstrap-server", _at(broker))
-    assert time.monotonic() - began_s < BRIEFLY_S
+    assert time.process_time() - began_s < BRIEFLY_S
     assert ran.code == 0, ran
     assert words in ran.out
