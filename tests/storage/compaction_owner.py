@@ -35,12 +35,13 @@ from barnabas.storage.compaction_messages import (
     encode_message,
 )
 from barnabas.storage.compaction_swap import swap_in
-from barnabas.storage.disk import SystemDisk
+from barnabas.storage.disk import Disk, SystemDisk
 from barnabas.storage.loading import open_log
 from barnabas.storage.log import Log
 from tests.readable import readable
 
 from .compacted import NOW, append, config_of, planned
+from .under_way import Note, NotingDisk
 
 REPOSITORY = Path(__file__).parents[2]
 KEYS = 40
@@ -105,9 +106,14 @@ class WorkerProcess:
                 self.send(Continue())
 
 
-def open_owned(directory: Path) -> Log:
+def open_owned(directory: Path, disk: Disk | None = None) -> Log:
     config = config_of(internal_segment_bytes="20000")
-    return open_log(SystemDisk(), directory / "orders-0", config, now_ms=NOW, clean=False)
+    return open_log(disk or SystemDisk(), directory / "orders-0", config, now_ms=NOW, clean=False)
+
+
+def note_of(directory: Path) -> Path:
+    """What the owner is about (under_way.py)."""
+    return directory / "owner.note"
 
 
 def say(*words: object) -> None:
@@ -124,17 +130,20 @@ def append_some(log: Log, chance: random.Random, number: int, count: int) -> Ite
 
 def main(directory: Path, seed: int, number: int) -> None:
     chance = random.Random(seed)
+    note = Note(note_of(directory))
     with WorkerProcess() as worker:
         say("worker", worker.process.pid)
         worker.expect(Ready)
-        log = open_owned(directory)
+        with note.step("open"):
+            log = open_owned(directory, NotingDisk(note))
         checkpoint = CleanerCheckpoint(log.disk, directory)
         say("opened", log.end_offset)
         while True:
-            for appended in append_some(log, chance, number, 400):
-                say("appended", *appended)
+            with note.step("append"):
+                for appended in append_some(log, chance, number, 400):
+                    say("appended", *appended)
+                log.roll(NOW)
             number += 400
-            log.roll(NOW)
             plan = planned(log, clean=checkpoint.offset("orders", 0))
             job = compaction_job(log, plan, NOW)
             say("compacting", plan.first_dirty_offset, plan.end_offset)
@@ -142,13 +151,16 @@ def main(directory: Path, seed: int, number: int) -> None:
             for result in worker.results(job):
                 say("cleaned", result.segment.base_offset)
                 sys.stdin.readline()
-                swap_in(log, job, result.segment)
+                with note.step("swap in"):
+                    swap_in(log, job, result.segment)
                 say("swapped", result.segment.base_offset)
                 clean_offset = result.segment.clean_offset
-                for segment in log.removed:
-                    segment.remove()
+                with note.step("remove"):
+                    for segment in log.removed:
+                        segment.remove()
                 log.removed.clear()
-            checkpoint.set("orders", 0, clean_offset)
+            with note.step("checkpoint"):
+                checkpoint.set("orders", 0, clean_offset)
             say("compacted", clean_offset)
 
 

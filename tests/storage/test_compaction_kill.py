@@ -8,6 +8,8 @@ import random
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,11 +20,15 @@ from barnabas.storage.compaction_messages import Cleaned, Continue, Done, Ready,
 from barnabas.storage.compaction_swap import discard, swap_in
 from barnabas.storage.log import Log
 
-from .compacted import NOW, Entry, check, job_for, left, reopened
-from .compaction_owner import REPOSITORY, WorkerProcess, append_some, open_owned
+from .compacted import NOW, Entry, check, job_for, left, planned, reopened
+from .compaction_owner import REPOSITORY, WorkerProcess, append_some, note_of, open_owned
+from .under_way import UnderWay, read_under_way, told
 
 THOROUGH = os.environ.get("BARNABAS_THOROUGH") == "1"
 KILLS = 400 if THOROUGH else 16
+OWNER_KILLS = 400 if THOROUGH else 40
+SEEDS = range(int(os.environ.get("BARNABAS_SEED", "0")), int(os.environ.get("BARNABAS_SEED", "0")) + 2)
+LONGEST_SWAP_S = 0.004
 
 
 def latest_of(entries: dict[int, Entry]) -> dict[bytes | None, int]:
@@ -52,11 +58,11 @@ def compact_until(log: Log, job: CompactionJob, instant_s: float | None, chance:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(2))
-def test_killed_workers_cost_nothing_but_time(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize("seed", SEEDS)
+def test_killed_workers_cost_nothing_but_time(tmp_path: Path, seed: int, figure: Callable[[str], None]) -> None:
     chance = random.Random(seed)
     log = open_owned(tmp_path)
-    clean, killed, finished, number = 0, 0, 0, 0
+    clean, killed, writing, finished, number = 0, 0, 0, 0, 0
     longest_s = 0.1
     while killed < KILLS:
         list(append_some(log, chance, number, 400))
@@ -66,6 +72,7 @@ def test_killed_workers_cost_nothing_but_time(tmp_path: Path, seed: int) -> None
         found = compact_until(log, job, chance.random() * longest_s if chance.random() < 0.8 else None, chance)
         if found is None:
             killed += 1
+            writing += any(name.endswith(".cleaned") for name in log.disk.names(log.directory))
         else:
             finished += 1
             clean = found
@@ -79,7 +86,9 @@ def test_killed_workers_cost_nothing_but_time(tmp_path: Path, seed: int) -> None
         for segment in log.removed:
             segment.remove()
         log.removed.clear()
+    figure(f"{killed} killed, {writing} of them in the middle of a segment; {finished} finished")
     assert finished
+    assert writing
     compact_until(log, job_for(log, clean=clean), None, chance)
     check(log)
     assert latest_of(left(log)) == everything
@@ -127,8 +136,9 @@ class Owner:
         self.certain_from = 0
         """Records from here on are all there; before, the last of each key."""
         self.next = 0
+        self.met: list[UnderWay] = []
 
-    def kill_one(self) -> str:
+    def kill_one(self) -> None:
         command = [sys.executable, "-m", "tests.storage.compaction_owner", str(self.root)]
         command += [str(self.random.randrange(2**30)), str(self.next)]
         # The worker has the same standard error: it ends when both have.
@@ -144,17 +154,18 @@ class Owner:
             assert program.stdout is not None
             assert program.stderr is not None
             lines = []
-            wanted = self.random.choice(["worker", "opened", "appended", *["cleaned"] * 5, "swapped", "compacted"])
+            wanted = self.random.choice(["worker", "opened", "appended", *["cleaned"] * 7, "swapped", "compacted"])
             wanted_times = self.random.randrange(1, 6 if wanted == "cleaned" else 2)
             for line in program.stdout:
                 lines.append(line)
                 wanted_times -= line.startswith(wanted)
                 # Of those that are killed when they have a result, some are already swapping it in.
-                if line.startswith("cleaned") and (wanted_times or self.random.random() < 0.6):
+                if line.startswith("cleaned") and (wanted_times or self.random.random() < 0.8):
                     program.stdin.write("\n")
                     program.stdin.flush()
                 if not wanted_times:
                     break
+            threading.Event().wait(self.random.random() * LONGEST_SWAP_S * self.random.choice([0, 0.1, 1]))
             program.send_signal(signal.SIGKILL)
             lines += program.stdout.readlines()
             complaints = program.stderr.read()
@@ -163,8 +174,8 @@ class Owner:
         for line in lines:
             if line.endswith("\n"):
                 self.take(line.split())
+        self.met.append(read_under_way(note_of(self.root)))
         self.next += 100_000
-        return wanted
 
     def take(self, words: list[str]) -> None:
         if words[0] == "appended":
@@ -197,30 +208,32 @@ class Owner:
         log = open_owned(self.root)
         checkpoint = CleanerCheckpoint(log.disk, self.root)
         log.roll(NOW)
-        job = job_for(log, clean=checkpoint.offset("orders", 0), roll=False)
-        with WorkerProcess() as worker:
-            for result in worker.results(job):
-                swap_in(log, job, result.segment)
-                checkpoint.set("orders", 0, result.segment.clean_offset)
+        clean = checkpoint.offset("orders", 0)
+        if planned(log, clean=clean).dirty_bytes:
+            job = job_for(log, clean=clean, roll=False)
+            with WorkerProcess() as worker:
+                for result in worker.results(job):
+                    swap_in(log, job, result.segment)
+                    checkpoint.set("orders", 0, result.segment.clean_offset)
         check(log)
         assert len(left(log)) == len({key for key, _ in self.records.values()})
         self.certain_from = log.end_offset
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(2))
-def test_killed_owners_lose_nothing(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize("seed", SEEDS)
+def test_killed_owners_lose_nothing(tmp_path: Path, seed: int, figure: Callable[[str], None]) -> None:
     owner = Owner(tmp_path, seed)
-    met: dict[str, int] = {}
-    for kill in range(KILLS // 2):
+    for kill in range(OWNER_KILLS):
         try:
-            last = owner.kill_one()
-            met[last] = met.get(last, 0) + 1
+            owner.kill_one()
             owner.compare()
             if owner.records and owner.random.random() < 0.2:
                 owner.complete()
                 owner.compare()
         except BaseException as error:
-            error.add_note(f"seed {seed}, kill {kill}, in {tmp_path}")
+            error.add_note(f"seed {seed}, kill {kill} in {owner.met[-1:]}, in {tmp_path}")
             raise
-    assert met["cleaned"] > 1
+    for line in told(owner.met):
+        figure(line)
+    assert sum(each.step == "swap in" for each in owner.met) >= OWNER_KILLS // 10

@@ -1,8 +1,9 @@
 """kill -9 at any instant loses no acknowledged record, and brings none twice.
 
 A program (writer.py) appends to several logs, rolls, truncates, deletes, checkpoints, stops cleanly and starts again;
-it is killed after a seeded number of its lines, wherever it is by then. Its directory is opened here and compared with
-what it said, and the next one goes on there.
+it is killed some moment after it has begun with a step that is drawn, wherever it is by then. Its directory is opened
+here and compared with what it said, and the next one goes on there. Kills tell what they fell in (under_way.py).
+BARNABAS_SEED draws others.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ import random
 import signal
 import subprocess
 import sys
+import threading
+from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -21,12 +25,16 @@ from barnabas.storage.disk import SystemDisk
 from barnabas.storage.log import Log
 
 from .test_durability import check_whole, visible
-from .writer import LOGS, open_logs, stop_logs
+from .under_way import UnderWay, read_under_way, told
+from .writer import LOGS, note_of, open_logs, stop_logs
 
 REPOSITORY = Path(__file__).parents[2]
 THOROUGH = os.environ.get("BARNABAS_THOROUGH") == "1"
 KILLS = 1_000 if THOROUGH else 160
 """For each of two directories."""
+SEED = int(os.environ.get("BARNABAS_SEED", "0"))
+STEPS = ("open", "append", "sync", "checkpoint", "roll", "truncate", "delete", "stop")
+LONGEST_STEP_S = 0.004
 
 
 class Model:
@@ -95,22 +103,24 @@ class Lines:
         self.random = random.Random(seed)
         self.models = [Model() for _ in range(LOGS)]
         self.next = 0
-        self.while_doing: dict[str, int] = {}
+        self.met: list[UnderWay] = []
 
     def start(self) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "tests.storage.writer", str(self.root), str(self.random.random())[2:12]]
         return subprocess.Popen([*command, str(self.next)], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
 
     def kill_one(self) -> None:
-        """After some lines, or while it is still starting: opening is a time to be killed in, too."""
+        wanted = self.random.choice(STEPS)
+        times = self.random.choice([1, 1, 2, 5] if wanted != "append" else [1, 5, 20, 60, 120])
         with self.start() as program:
             assert program.stdout is not None
             lines = []
-            wanted = self.random.choice([1, 1, 2, 5, 20, 60, 120])
             for line in program.stdout:
                 lines.append(line)
-                if len(lines) >= wanted:
+                times -= line.rstrip() == wanted
+                if not times:
                     break
+            threading.Event().wait(self.random.random() * LONGEST_STEP_S * self.random.choice([0, 0.1, 1]))
             program.send_signal(signal.SIGKILL)
             rest = program.stdout.read()
         assert program.returncode == -signal.SIGKILL
@@ -118,7 +128,7 @@ class Lines:
         for line in lines:
             if line.endswith("\n"):  # else it was killed while it spoke
                 self.take(line.split())
-        self.while_doing[lines[-1].split()[0]] = self.while_doing.get(lines[-1].split()[0], 0) + 1
+        self.met.append(read_under_way(note_of(self.root)))
         self.next += 10_000
 
     def take(self, words: list[str]) -> None:
@@ -133,20 +143,25 @@ class Lines:
         if self.random.random() < 0.3:
             stop_logs(logs, self.root)
 
-    def run(self, kills: int) -> dict[str, int]:
+    def run(self, kills: int) -> list[UnderWay]:
         for kill in range(kills):
             try:
                 self.kill_one()
                 self.compare()
             except BaseException as error:
-                error.add_note(f"seed {self.seed}, kill {kill}, in {self.root}")
+                error.add_note(f"seed {self.seed}, kill {kill} in {self.met[-1:]}, in {self.root}")
                 raise
-        return self.while_doing
+        return self.met
 
 
 @pytest.mark.slow
-def test_killed_writers_lose_nothing_and_repeat_nothing(tmp_path: Path) -> None:
+def test_killed_writers_lose_nothing_and_repeat_nothing(tmp_path: Path, figure: Callable[[str], None]) -> None:
+    figure(f"BARNABAS_SEED={SEED}")
     with ThreadPoolExecutor(2) as pool:
-        runs = [pool.submit(Lines(tmp_path / f"data{seed}", seed).run, KILLS) for seed in range(2)]
-        for run in runs:
-            print(run.result())
+        runs = [pool.submit(Lines(tmp_path / f"data{seed}", seed).run, KILLS) for seed in (SEED, SEED + 1)]
+        met = [each for run in runs for each in run.result()]
+    for line in told(met):
+        figure(line)
+    steps = Counter(each.step for each in met)
+    assert len(met) == 2 * KILLS
+    assert min(steps[step] for step in STEPS) >= KILLS // 20, steps

@@ -2,20 +2,21 @@
 
 It prints a line for what it is about to do to a log where that is more than an append, and a line for what has been
 done: whoever reads them knows what must be there. Records are numbered from FIRST on, over all logs, and each value
-says to which log and which number it is.
+says to which log and which number it is. What it is about when it is killed is noted in DIRECTORY.note (under_way.py).
 
     appended LOG OFFSET FIRST COUNT     acknowledged, records FIRST to FIRST + COUNT - 1 from OFFSET on
     truncating LOG OFFSET               it will end there, or has not yet
     truncated LOG OFFSET
     deleting LOG OFFSET                 it will begin there or later, or has not yet
     deleted LOG OFFSET
-    stopped, opened                     cleanly; and all logs are open
+    open, append, roll, ...             a step of this name begins
 """
 
 from __future__ import annotations
 
 import random
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from barnabas.protocol.batch_builder import build_batch
@@ -30,11 +31,13 @@ from barnabas.storage.checkpoints import (
     write_clean_shutdown,
     write_offsets,
 )
-from barnabas.storage.disk import Disk, SystemDisk
+from barnabas.storage.disk import Disk
 from barnabas.storage.loading import open_log
 from barnabas.storage.log import Log
 from barnabas.storage.retention import delete_due
 from barnabas.storage.topic_config import TopicConfig
+
+from .under_way import Note, NotingDisk
 
 NOW = 1_000_000
 LOGS = 3
@@ -47,6 +50,10 @@ CONFIG = TopicConfig.load(
         "segment.index.bytes": "4000",
     }
 )
+
+
+def note_of(root: Path) -> Path:
+    return root.with_name(f"{root.name}.note")
 
 
 def open_logs(disk: Disk, root: Path) -> list[Log]:
@@ -100,23 +107,36 @@ def say(*words: object) -> None:
 
 class Program:
     def __init__(self, root: Path, seed: int, first: int) -> None:
-        self.disk = SystemDisk()
+        self.note = Note(note_of(root))
+        self.disk = NotingDisk(self.note)
         self.root = root
         self.random = random.Random(seed)
         self.next = first
-        self.logs = open_logs(self.disk, root)
+        self.logs: list[Log] = []
+        self.take(self.open)
         self.epoch = max((log.epochs.latest_epoch or 0) for log in self.logs)
 
-    def run(self) -> None:
-        say("opened")
-        steps = [self.append, self.sync, self.checkpoint, self.roll]
-        steps += [self.truncate, self.delete, self.lead, self.restart]
-        while True:
-            number = self.random.randrange(LOGS)
-            (step,) = self.random.choices(steps, [60, 3, 3, 3, 2, 3, 1, 1])
-            step(number)
+    def take(self, step: Callable[[], None]) -> None:
+        with self.note.step(step.__name__):
+            say(step.__name__)
+            step()
 
-    def append(self, number: int) -> None:
+    def run(self) -> None:
+        steps = [self.append, self.sync, self.checkpoint, self.roll, self.truncate, self.delete, self.lead]
+        while True:
+            (step,) = self.random.choices([*steps, self.stop], [60, 3, 3, 3, 2, 3, 1, 1])
+            self.take(step)
+            if not self.logs:
+                self.take(self.open)
+
+    def one(self) -> int:
+        return self.random.randrange(LOGS)
+
+    def open(self) -> None:
+        self.logs = open_logs(self.disk, self.root)
+
+    def append(self) -> None:
+        number = self.one()
         count = self.random.choice([1, 1, 2, 5])
         first, self.next = self.next, self.next + count
         numbers = range(first, first + count)
@@ -126,18 +146,20 @@ class Program:
         appended = self.logs[number].append_as_leader(batches, self.epoch, NOW)
         say("appended", number, appended.first_offset, first, count)
 
-    def sync(self, number: int) -> None:
-        work = self.logs[number].unsynced()
+    def sync(self) -> None:
+        log = self.logs[self.one()]
+        work = log.unsynced()
         work.sync()
-        self.logs[number].synced(work)
+        log.synced(work)
 
-    def checkpoint(self, _number: int) -> None:
+    def checkpoint(self) -> None:
         write_checkpoints(self.logs, self.root)
 
-    def roll(self, number: int) -> None:
-        self.logs[number].roll(NOW)
+    def roll(self) -> None:
+        self.logs[self.one()].roll(NOW)
 
-    def truncate(self, number: int) -> None:
+    def truncate(self) -> None:
+        number = self.one()
         log = self.logs[number]
         segment = self.random.choice(log.segments[-3:])
         places = [place.batch.base_offset for place in segment.places() if place.batch.base_offset >= log.start_offset]
@@ -148,7 +170,8 @@ class Program:
             say("truncated", number, offset)
             write_checkpoints(self.logs, self.root)
 
-    def delete(self, number: int) -> None:
+    def delete(self) -> None:
+        number = self.one()
         log = self.logs[number]
         offset = self.random.choice(log.segments).base_offset
         say("deleting", number, log.end_offset)
@@ -160,14 +183,13 @@ class Program:
             segment.remove()
         log.removed.clear()
 
-    def lead(self, _number: int) -> None:
+    def lead(self) -> None:
         self.epoch += 1
 
-    def restart(self, _number: int) -> None:
+    def stop(self) -> None:
+        """Cleanly; the next step opens them again."""
         stop_logs(self.logs, self.root)
-        say("stopped")
-        self.logs = open_logs(self.disk, self.root)
-        say("opened")
+        self.logs = []
 
 
 if __name__ == "__main__":
