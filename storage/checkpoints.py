@@ -61,8 +61,8 @@ class MalformedFile(Exception):  # noqa: N818 - named for what was found, as Mal
     """A small file is not what Kafka writes; `remedy` is what whoever runs the node can do."""
 
     def __init__(self, path: Path, line: int | None, reason: str, remedy: str) -> None:
-        where = f"{path}, line {line}" if line else str(path)
-        super().__init__(f"{where}: {reason}; {remedy}")
+        self.where = f"{path}, line {line}" if line else str(path)
+        super().__init__(f"{self.where}: {reason}; {remedy}")
         self.path = path
         self.line = line
         self.reason = reason

@@ -12,11 +12,12 @@ from pathlib import Path
 
 from barnabas.storage.checkpoints import MalformedFile
 from barnabas.storage.disk import Disk
+from barnabas.storage.index import CorruptIndex
 from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.log import Log
 from barnabas.storage.producer_snapshots import CorruptSnapshot, ProducerSnapshots
 from barnabas.storage.producer_state import ProducerState
-from barnabas.storage.rebuilding import has_indexes, is_sealed, rebuild_indexes
+from barnabas.storage.rebuilding import finish_sealing, rebuild_indexes, why_not_trusted
 from barnabas.storage.recovery import recover_segment
 from barnabas.storage.segment import SUFFIXES, CorruptSegment, Segment
 from barnabas.storage.topic_config import TopicConfig
@@ -76,10 +77,10 @@ class _Loader:
         try:
             epochs = LeaderEpochs.load(disk, directory)
         except MalformedFile as error:
-            report(f"{error.path}: {error.reason}; the epochs are read from the records again")
+            report(f"{error.where}: {error.reason}; the epochs are read from the records again")
             self.epochs_lost = True
             epochs = LeaderEpochs()
-        producers = ProducerState(ProducerSnapshots(disk, directory, self.names), expiration_ms)
+        producers = ProducerState(ProducerSnapshots(disk, directory, self.names, report), expiration_ms)
         self.log = Log(
             disk,
             directory,
@@ -185,8 +186,12 @@ class _Loader:
                 if torn or (rest and self._ends_early(segment, rest[0], written[number - unsynced])):
                     self._cut_behind(segment, rest)
                     break
-            elif not has_indexes(log, segment, names) or (number >= sealed and not is_sealed(segment)):
-                self.report(f"{segment.path('.log')}: an index is missing or corrupt and is built anew")
+                continue
+            why = why_not_trusted(log, segment, names)
+            if why is None and number >= sealed:
+                why = finish_sealing(segment)
+            if why is not None:
+                self.report(f"{why}; the indexes of this segment are built anew")
                 self._rebuild(segment)
         if recovery_point is not None:
             self._drop_empty_behind_gap(unsynced)
@@ -290,9 +295,7 @@ class _Loader:
             log.end_offset = self.recovered[1]
         elif log.segments:
             try:
-                if not log.active.rows_go_on():
-                    self.report(f"{log.active.path('.log')}: its indexes are of other batches and are built anew")
-                    log.active.index_again()
+                self._check_active()
                 log.end_offset = log.active.read_next_offset(checked=True)
             except CorruptSegment as error:
                 # Closed cleanly, and damaged since: then nothing that is remembered of this segment counts.
@@ -308,6 +311,13 @@ class _Loader:
             log.end_offset = start_offset
             log.producers.truncate_fully_and_start_at(start_offset)
         log.start_offset = max(start_offset, log.segments[0].base_offset)
+
+    def _check_active(self) -> None:
+        try:
+            self.log.active.check_last_rows()
+        except CorruptIndex as error:
+            self.report(f"{error}; the indexes of this segment are built anew")
+            self.log.active.index_again()
 
     def _settle_epochs(self, start_offset: int) -> None:
         log = self.log

@@ -6,11 +6,10 @@ only, so that a file which cannot be read is removed and the next older one take
 
 from __future__ import annotations
 
-import logging
 import re
 import struct
 from bisect import bisect_left, insort
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from barnabas.protocol.codec import decode_from, encode
@@ -26,7 +25,6 @@ __all__ = [
     "snapshot_name",
 ]
 
-_log = logging.getLogger(__name__)
 _VERSION = 1
 _PREFIX = struct.Struct(">hI")  # the version, and the checksum of all that follows
 _NAME = re.compile(r"([0-9]{20})\.snapshot")
@@ -70,9 +68,16 @@ def decode_snapshot(data: bytes) -> list[ProducerEntry]:
 class ProducerSnapshots:
     """The snapshot files of one partition's directory."""
 
-    def __init__(self, disk: Disk, directory: Path, names: Iterable[str] | None = None) -> None:
-        """`names` are those in the directory, for who has asked already."""
+    def __init__(
+        self,
+        disk: Disk,
+        directory: Path,
+        names: Iterable[str] | None = None,
+        report: Callable[[str], None] | None = None,
+    ) -> None:
+        """`names` are those in the directory, for who has asked already. `report` gets a line for each corrupt one."""
         self._disk = disk
+        self._report = report
         self.directory = directory
         """Who renames the directory says so here."""
         found = map(_NAME.fullmatch, disk.names(directory) if names is None else names)
@@ -138,7 +143,10 @@ class ProducerSnapshots:
             try:
                 return offset, self.read(offset)
             except CorruptSnapshot as corrupt:
-                _log.warning("%s is removed: %s", self.path(offset), corrupt)
+                if self._report is not None:
+                    self._report(
+                        f"{self.path(offset)}: {corrupt}; it is removed, and an older one or the log tells the same"
+                    )
                 self.delete(offset)
         return None
 

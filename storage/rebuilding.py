@@ -14,24 +14,28 @@ from barnabas.storage.producer_state import AppendOrigin, ProducerState
 from barnabas.storage.segment import CorruptSegment, Segment
 from barnabas.storage.transaction_index import AbortedTransaction, CorruptTransactionIndex
 
-__all__ = ["has_indexes", "is_sealed", "rebuild_indexes"]
+__all__ = ["finish_sealing", "rebuild_indexes", "why_not_trusted"]
 
 
-def has_indexes(log: Log, segment: Segment, names: list[str]) -> bool:
-    """Kafka too looks only whether they are there: after a crash they are built anew, and otherwise trusted."""
-    if segment.path(".index").name not in names or segment.path(".timeindex").name not in names:
-        return segment.size == 0
+def why_not_trusted(log: Log, segment: Segment, names: list[str]) -> str | None:
+    """What is wrong with which index, if anything. Kafka too looks only whether they are there: after a crash they are
+    built anew, and otherwise trusted."""
     for index in (segment.offset_index, segment.time_index):
-        if log.disk.size(index.path) % index.row.size:
-            return False
+        if index.path.name not in names:
+            if segment.size:
+                return f"{index.path} is missing"
+        elif (size := log.disk.size(index.path)) % index.row.size:
+            return f"{index.path} ends within a row, at byte {size}"
+    transactions = segment.transaction_index
     try:
-        segment.transaction_index.check()
-        return all(_aborts(log, segment, aborted) for aborted in segment.transaction_index)
-    except CorruptTransactionIndex:
-        return False
+        transactions.check()
+        wrong = next((one for one in transactions if not _aborts(log, segment, one)), None)
+    except CorruptTransactionIndex as error:
+        return str(error)
     except CorruptSegment:
         # That is no fault of the index, and no reason to build it again.
-        return True
+        return None
+    return f"{transactions.path}: {wrong} is of other batches" if wrong is not None else None
 
 
 def _aborts(log: Log, segment: Segment, aborted: AbortedTransaction) -> bool:
@@ -52,19 +56,18 @@ def _aborts(log: Log, segment: Segment, aborted: AbortedTransaction) -> bool:
     return True
 
 
-def is_sealed(segment: Segment) -> bool:
-    """Finish the sealing of a segment that was synced before it was sealed: a row may be missing, and space may be left
-    that is not needed. False if its last rows are none of its batches', as when the row was torn."""
+def finish_sealing(segment: Segment) -> str | None:
+    """Of a segment that was synced before it was sealed: a row may be missing, and some of its space is not needed.
+    What is wrong with its last rows, if anything, as when one was torn."""
     try:
-        if not segment.rows_go_on():
-            return False
+        segment.check_last_rows()
         segment.seal_again()
-    except CorruptIndex:
-        return False
+    except CorruptIndex as error:
+        return str(error)
     except CorruptSegment:
         # As above: there may be rows behind what is damaged.
-        return True
-    return True
+        return None
+    return None
 
 
 def rebuild_indexes(segment: Segment, epochs: LeaderEpochs, producers: ProducerState) -> list[str]:

@@ -409,22 +409,25 @@ class Segment:
         self._bytes_since_row = 0
         self._first_timestamp = None
         self._latest = None
-        if self.rows_go_on():
+        try:
+            self.check_last_rows()
             self._learn_latest()
-        else:
+        except CorruptIndex:
             self.index_again()
         return removed
 
-    def rows_go_on(self) -> bool:
-        """Whether the last row of each index is such that others can follow it: it is of a batch that is there."""
-        try:
-            offset, _ = self.offset_index.last
-            following = self.read_next_offset()
-            self.time_index.check(len(self.time_index) - 2)
-            timed = self.time_index.last
-        except CorruptIndex:
-            return False
-        return (not len(self.offset_index) or offset < following) and (timed[0] < 0 or self._is_time_of(*timed))
+    def check_last_rows(self) -> None:
+        """Raise CorruptIndex unless the last row of each index is such that others can follow it: it is of a batch that
+        is there."""
+        offset, _ = self.offset_index.last
+        following = self.read_next_offset()
+        if len(self.offset_index) and offset >= following:
+            raise CorruptIndex(f"{self.offset_index.path}: its last row is of offset {offset}, behind all batches")
+        self.time_index.check(len(self.time_index) - 2)
+        timestamp, offset = self.time_index.last
+        if timestamp >= 0 and not self._is_time_of(timestamp, offset):
+            why = f"its last row is of offset {offset} at time {timestamp}, which no batch has"
+            raise CorruptIndex(f"{self.time_index.path}: {why}")
 
     def index_again(self) -> None:
         """Both indexes anew from the headers of the batches; the aborted transactions are left alone."""

@@ -66,6 +66,9 @@ def killed() -> FaultyDisk:
     return disk.crashed(everything)
 
 
+DONE = ("cut off", "stays where it is", "built anew", "is recovered", "read from the records again", "is removed")
+DONE += ("are deleted", "is not known", "are not known")
+
 MADE = {"stopped": stopped_cleanly, "killed": killed}
 
 
@@ -129,6 +132,7 @@ class Original:
         except MalformedFile as error:
             assert path.name in str(error) and path.parent == ROOT
             return "error"
+        self.check_told(path, lines)
         found, errors = read_what_can_be(log)
         found = {at: value for at, value in found.items() if value != b"more"}
         if path.suffix == ".log":
@@ -146,6 +150,16 @@ class Original:
         assert read_what_can_be(log)[0][end] == b"more"
         log.close()
         return "mended" if lines else "error" if errors else "right"
+
+    def check_told(self, path: Path, lines: list[str]) -> None:
+        """A line names the file, where in it, and what was done."""
+        for line in lines:
+            assert str(path.parent) in line, line
+            assert any(done in line for done in DONE), line
+        named = [line for line in lines if path.name in line]
+        assert named or not lines or path.suffix == ".log", lines
+        if path.suffix == ".log":
+            assert all("byte" in line or "indexes" in line or "are deleted" in line for line in named), lines
 
     def check_derived(self, log: Log, path: Path) -> None:
         # A lower last stable offset makes the search longer, and that is all.

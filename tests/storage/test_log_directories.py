@@ -430,7 +430,8 @@ def test_a_topic_id_that_cannot_be_read(content: bytes, strays_first: bool) -> N
     ],
 )
 def test_any_damage_to_a_small_file_has_an_outcome(name: str) -> None:
-    """Refused, offline or tolerated, and never an error that nobody has thought of. The other directory is there."""
+    """Refused, offline or tolerated, and never an error that nobody has thought of. The other directory is there, and
+    the next start finds the same."""
     disk = MemoryDisk()
     first = opened(disk, A, B)
     create(first, ORDERS, CLICKS)
@@ -461,7 +462,14 @@ def test_any_damage_to_a_small_file_has_an_outcome(name: str) -> None:
         assert found_here[ORDERS] == {1: b"1", 2: b"2"}
         outcomes["offline" if directories.offline else "tolerated"] += 1
         assert directories.offline or found_here[CLICKS].items() >= {1: b"1", 2: b"2"}.items() or "start" in name
+        assert all(str(B / name) in why for why in directories.offline.values())
+        offline = dict(directories.offline)
         directories.close({ORDERS: 3, CLICKS: 3})
+        again = opened(disk, A, B)
+        again.set_aside_strays(everywhere, unique_names())
+        assert load_all(again) == found_here
+        assert again.offline == offline
+        again.close({ORDERS: 3, CLICKS: 3})
     assert outcomes["tolerated"]
     assert outcomes["offline"] or name in (".kafka_cleanshutdown", "clicks-0/leader-epoch-checkpoint")
 
