@@ -40,6 +40,8 @@ from .faulty_disk import Crash, FaultyDisk, Keep, Unsafe, everything, nothing, r
 from .test_log import NOW, batch_of
 
 THOROUGH = os.environ.get("BARNABAS_THOROUGH") == "1"
+SEED = int(os.environ.get("BARNABAS_SEED", "0"))
+"""The first of those by which crashes are drawn."""
 ROOT = Path("/data")
 NAME = "orders-0"
 PARTITION = ("orders", 0)
@@ -521,7 +523,7 @@ def test_power_cuts_at_every_operation(record_property: Callable[[str, object], 
         number += 1
         examiner.examine(nothing, f"{what}, nothing that was not synced")
         examiner.examine(everything, f"{what}, everything")
-        for seed in range(number * seeds, (number + 1) * seeds):
+        for seed in range(SEED + number * seeds, SEED + (number + 1) * seeds):
             examiner.examine(random_part(seed), f"{what}, random_part({seed})")
 
     calls = run(scenario, around)
@@ -603,7 +605,7 @@ def cut_off(seed: int) -> tuple[Scenario, FaultyDisk]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(40 if THOROUGH else 6))
+@pytest.mark.parametrize("seed", range(SEED, SEED + (40 if THOROUGH else 6)))
 def test_power_cuts_while_a_crash_is_being_recovered_from(seed: int) -> None:
     scenario, found = cut_off(seed)
     examiner = Examiner(scenario)
@@ -646,7 +648,7 @@ def cuts_while_booting(disk: FaultyDisk, seed: str, seen: set[int]) -> Iterator[
 def test_power_cuts_in_two_recoveries_one_after_the_other(part: int) -> None:
     """Several scenarios a part: where a cut left all as it should be, a recovery writes nothing."""
     count = 0
-    for seed in range(100 + 4 * part, 104 + 4 * part):
+    for seed in range(SEED + 100 + 4 * part, SEED + 104 + 4 * part):
         scenario, found = cut_off(seed)
         examiner = Examiner(scenario)
         seen: set[int] = set()

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
@@ -17,7 +17,7 @@ from barnabas.protocol.control import ControlRecordType
 from barnabas.storage.retention import delete_due
 
 from .faulty_disk import Crash, FaultyDisk, Keep, Unsafe, random_part
-from .test_durability import THOROUGH, Examiner, Scenario, boot, check_whole, new_disk, visible, write_checkpoints
+from .test_durability import SEED, THOROUGH, Examiner, Scenario, boot, check_whole, new_disk, visible, write_checkpoints
 from .test_log import NOW
 
 SEEDS = st.integers(0, 10**6)
@@ -168,12 +168,11 @@ class PowerCuts(RuleBasedStateMachine):
         self.find(0)
 
 
-TestPowerCuts = pytest.mark.slow(PowerCuts.TestCase)
+TestPowerCuts = pytest.mark.slow(seed(SEED)(PowerCuts.TestCase))
 TestPowerCuts.settings = settings(
     max_examples=600 if THOROUGH else 40,
     stateful_step_count=30,
     deadline=None,
-    derandomize=True,
     database=None,
     suppress_health_check=list(HealthCheck),
 )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -417,12 +418,11 @@ class LogModel(RuleBasedStateMachine):
             assert everything(self.log) == self.model
 
 
-TestLogModel = pytest.mark.slow(LogModel.TestCase)
+TestLogModel = pytest.mark.slow(seed(int(os.environ.get("BARNABAS_SEED", "0")))(LogModel.TestCase))
 TestLogModel.settings = settings(
     max_examples=60,
     stateful_step_count=30,
     deadline=None,
-    derandomize=True,
     database=None,
     suppress_health_check=list(HealthCheck),
 )

@@ -35,6 +35,7 @@ from barnabas.protocol.messages.produce import (
 )
 from barnabas.protocol.record import Record, read_records
 from barnabas.protocol.schema import Uuid
+from barnabas.storage.checkpoints import CLEAN_SHUTDOWN
 from barnabas.storage.disk import SystemDisk
 from barnabas.storage.loading import open_log
 from barnabas.storage.log import Log
@@ -44,6 +45,8 @@ from barnabas.storage.topic_config import TopicConfig
 from tests.kafka.broker import KafkaBroker
 from tests.kafka.client import RawClient
 from tests.kafka.tool_runner import ToolRunner
+
+from .compacted import compact_now
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
@@ -98,23 +101,30 @@ def records_of(log: Log) -> dict[int, bytes]:
 
 
 def dump(tools: ToolRunner, directory: Path, *options: str) -> str:
-    files = [
-        path
-        for path in directory.iterdir()
-        if path.suffix in (".log", ".index", ".timeindex", ".txnindex", ".snapshot")
-    ]
-    where = ("--files", ",".join(map(str, sorted(files))))
+    code, said = attempt_dump(tools, directory, *options)
+    assert code == 0, said
+    return said
+
+
+def attempt_dump(tools: ToolRunner, directory: Path, *options: str) -> tuple[int, str]:
+    suffixes = (".log", ".index", ".timeindex", ".txnindex", ".snapshot")
+    files = sorted(path for path in directory.iterdir() if path.suffix in suffixes)
+    where = ("--files", ",".join(map(str, files)))
     code, out, err = tools.attempt("org.apache.kafka.tools.DumpLogSegments", *options, *where)
-    assert code == 0, err
-    return out + err
+    return code, out + err
+
+
+FINE = re.compile(
+    r"Dumping |Log starting offset: |baseOffset: .* isvalid: true$|\| offset: |offset: -?\d+ position: "
+    r"|timestamp: -?\d+ offset: |version: 0 producerId: |producerId: |.* passed sanity check\.$|.* is empty\.$|$"
+    # It takes the beginning of every segment but the first for a jump.
+    r"|Non-consecutive offsets in |  -1 is followed by "
+)
 
 
 def complaints(printed: str) -> list[str]:
-    """What the tool says of a log that is not right. It takes the beginning of every segment but the first for a jump:
-    "-1 is followed by"."""
-    words = ("mismatch", "is followed by", "Found timestamp", "out of order", "rror", "xception", "corrupt")
-    lines = [line for line in printed.splitlines() if any(word in line for word in words)]
-    return [line for line in lines if not line.startswith("  -1 is followed by")]
+    """What the tool says that it does not say of a log that is right."""
+    return [line for line in printed.splitlines() if not FINE.match(line)]
 
 
 WRITTEN = ["closed", "recovered", "truncated", "deleted"]
@@ -162,6 +172,39 @@ def test_kafkas_tool_finds_nothing_wrong(kafka_tools: ToolRunner, written: Log) 
         assert f"producerId: {aborted.producer_id} firstOffset: {aborted.first_offset}" in dumped
 
 
+@pytest.mark.parametrize(
+    ("suffix", "position", "option", "complaint"),
+    [
+        (".log", 30, "--deep-iteration", "isvalid: false"),
+        (".log", -1, "--deep-iteration", "InvalidRecordException"),
+        (".index", 7, "--verify-index-only", "NoSuchElementException"),
+        (".index", 3, "--verify-index-only", "Mismatches in"),
+        (".index", None, "--index-sanity-check", "is corrupt"),
+        (".timeindex", 6, "--verify-index-only", "Found timestamp mismatch"),
+        (".timeindex", 11, "--verify-index-only", "indexed offsets are not found"),
+        (".snapshot", 10, "--deep-iteration", "Snapshot is corrupt"),
+    ],
+)
+def test_kafkas_tool_would_find_what_is_wrong(
+    kafka_tools: ToolRunner, tmp_path: Path, suffix: str, position: int | None, option: str, complaint: str
+) -> None:
+    """One bit of what it has found right, or one byte less, and the test before would fail."""
+    config = TopicConfig.load({"internal.segment.bytes": "1500", "index.interval.bytes": "300"})
+    log = open_log(SystemDisk(), tmp_path / f"{TOPIC}-0", config, now_ms=NOW, clean=True)
+    fill(log)
+    log.close()
+    path = log.segments[1].path(suffix)
+    data = bytearray(path.read_bytes())
+    if position is None:
+        data.pop()
+    else:
+        data[position] ^= 0x40
+    path.write_bytes(data)
+    code, said = attempt_dump(kafka_tools, log.directory, option)
+    assert code or complaints(said)
+    assert complaint in said
+
+
 def create_topic(client: RawClient, **configs: str) -> Uuid:
     settings = [CreatableTopicConfig(name=name.replace("_", "."), value=text) for name, text in configs.items()]
     topic = CreatableTopic(name=TOPIC, num_partitions=1, replication_factor=1, configs=settings)
@@ -199,7 +242,8 @@ def fetched(client: RawClient, topic_id: Uuid, end_offset: int) -> Iterator[Batc
         offset = batches[-1].next_offset
 
 
-def test_a_broker_starts_on_our_log_and_serves_every_record(kafka_classpath: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("ending", ["closed", "compacted", "killed"])
+def test_a_broker_starts_on_our_log_and_serves_every_record(kafka_classpath: str, ending: str) -> None:
     with KafkaBroker(kafka_classpath) as broker:
         with RawClient(broker.host, broker.port) as client:
             topic_id = create_topic(client)
@@ -209,7 +253,15 @@ def test_a_broker_starts_on_our_log_and_serves_every_record(kafka_classpath: str
         config = TopicConfig.load({"internal.segment.bytes": "1500", "index.interval.bytes": "300"})
         log = open_log(disk, directory, config, now_ms=NOW, clean=True)
         expected = fill(log)
-        log.close()
+        if ending == "compacted":
+            compact_now(log)
+            kept = records_of(log)
+            assert len(kept) < len(expected)
+            expected = kept
+        if ending == "killed":
+            (broker.data_directory / CLEAN_SHUTDOWN).unlink()
+        else:
+            log.close()
         assert read_partition_metadata(disk, directory) == topic_id
         broker.start()
         with RawClient(broker.host, broker.port) as client:

@@ -16,7 +16,7 @@ from barnabas.storage.log_directory import LogDirectory, TopicPartition
 from barnabas.storage.meta_properties import MetaProperties
 
 from .faulty_disk import FaultyDisk, everything, nothing, random_part
-from .test_durability import CONFIG, State, check_whole, ends_of_segments, sync, visible
+from .test_durability import CONFIG, SEED, State, check_whole, ends_of_segments, sync, visible
 from .test_log import NOW, append
 
 THOROUGH = os.environ.get("BARNABAS_THOROUGH") == "1"
@@ -165,7 +165,8 @@ def test_power_cuts_at_every_operation_of_a_node(part: int) -> None:
         calls += 1
         keeps = [("nothing", nothing), ("everything", everything)] if part == 0 else []
         keeps += [
-            (f"random_part({part} {calls} {seed})", random_part(f"{part} {calls} {seed}")) for seed in range(seeds)
+            (f"random_part({part} {calls} {seed})", random_part(f"{part} {calls} {seed}"))
+            for seed in range(SEED, SEED + seeds)
         ]
         for name, keep in keeps:
             try:
