@@ -29,7 +29,8 @@ from barnabas.storage.disk import Disk
 from barnabas.storage.index import MAX_RELATIVE_OFFSET
 from barnabas.storage.offset_map import OffsetMap
 from barnabas.storage.record_spans import record_spans
-from barnabas.storage.segment import CorruptSegment, Segment
+from barnabas.storage.segment import Segment
+from barnabas.storage.segment_reading import CorruptSegment
 from barnabas.storage.transaction_index import AbortedTransaction, TransactionIndex
 
 __all__ = ["compact"]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from barnabas.storage.compaction_filter import LastRecord
 from barnabas.storage.compaction_plan import CompactionPlan
 from barnabas.storage.log import Log
-from barnabas.storage.segment import file_name
+from barnabas.storage.segment_reading import file_name
 
 __all__ = [
     "CLEANED",

@@ -21,7 +21,8 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.storage.compaction_job import CLEANED, CleanedSegment, CompactionJob
 from barnabas.storage.disk import Disk
 from barnabas.storage.log import Log
-from barnabas.storage.segment import SUFFIXES, Segment
+from barnabas.storage.segment import Segment
+from barnabas.storage.segment_reading import SUFFIXES
 
 __all__ = ["StaleCompaction", "discard", "swap_in", "swap_steps"]
 

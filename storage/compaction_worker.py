@@ -42,7 +42,7 @@ from barnabas.storage.compaction_messages import (
     encode_message,
 )
 from barnabas.storage.disk import DirectoryLock, DiskLocked, SystemDisk, lower_priority
-from barnabas.storage.segment import CorruptSegment
+from barnabas.storage.segment_reading import CorruptSegment
 from barnabas.storage.throttle import Throttle
 from barnabas.storage.transaction_index import CorruptTransactionIndex
 

@@ -19,7 +19,8 @@ from barnabas.storage.producer_snapshots import CorruptSnapshot, ProducerSnapsho
 from barnabas.storage.producer_state import ProducerState
 from barnabas.storage.rebuilding import finish_sealing, rebuild_indexes, why_not_trusted
 from barnabas.storage.recovery import recover_segment
-from barnabas.storage.segment import SUFFIXES, CorruptSegment, Segment
+from barnabas.storage.segment import Segment
+from barnabas.storage.segment_reading import SUFFIXES, CorruptSegment
 from barnabas.storage.topic_config import TopicConfig
 
 __all__ = ["open_log"]

@@ -1,13 +1,13 @@
-"""The log of one partition: segments, one after the other, and what is known of producers and leaders.
+"""The log of one partition: segments, one after the other, and what is known of producers and leaders. What is asked
+of it is in log_reading.py; this is what changes it.
 
 Batches come in with their headers checked (protocol/batch_rules.py) and are appended as they are; the leader only
-stamps their offsets and its epoch. Nothing here waits or knows of other replicas: who may read up to where is told to
-`read`, and what is to be synced or deleted is handed to whoever has a thread for it.
+stamps their offsets and its epoch. Nothing here waits or knows of other replicas: what is to be synced or deleted is
+handed to whoever has a thread for it.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from struct import Struct
@@ -26,14 +26,13 @@ from barnabas.protocol.varint import Bytes
 from barnabas.storage.birth import Birth
 from barnabas.storage.disk import Disk, File
 from barnabas.storage.durability import Unsynced
-from barnabas.storage.file_slice import FileSlice
 from barnabas.storage.leader_epochs import LeaderEpochs
+from barnabas.storage.log_reading import ReadableLog
 from barnabas.storage.producer_state import AppendOrigin, ProducerState
 from barnabas.storage.segment import Segment
 from barnabas.storage.topic_config import TopicConfig
-from barnabas.storage.transaction_index import AbortedTransaction
 
-__all__ = ["Appended", "FoundOffset", "Log"]
+__all__ = ["Appended", "Log"]
 
 # What a leader decides of a batch, and the length that stands between.
 _STAMP = Struct(">qii")
@@ -49,17 +48,9 @@ class Appended(NamedTuple):
     """The batch was there already, at these offsets, and was not appended again."""
 
 
-class FoundOffset(NamedTuple):
-    timestamp: int
-    offset: int
-    leader_epoch: int
-
-
-class Log:
+class Log(ReadableLog):
     """One partition's log, opened by loading.py.
 
-    start_offset     the first offset that may be read: records below may still lie in the first segment
-    end_offset       the offset that the next record gets
     synced_offset    records below it are safe from a power cut, though what leads to them may have to be made anew
     recovery_point   below it everything is synced, so that after a crash nothing of it has to be read
     """
@@ -77,14 +68,11 @@ class Log:
         end_offset: int,
         recovery_point: int,
     ) -> None:
+        super().__init__(directory, segments, start_offset, end_offset)
         self.disk = disk
-        self.directory = directory
         self.configure(config)
-        self.segments = segments
         self.producers = producers
         self.epochs = epochs
-        self.start_offset = start_offset
-        self.end_offset = end_offset
         self.synced_offset = self.recovery_point = recovery_point
         self.removed: list[Segment] = []
         """Segments that are no part of the log any more and are named `.deleted`; somebody has to `remove` them."""
@@ -103,17 +91,6 @@ class Log:
         self._roll_bytes = config.roll_bytes
         self._roll_ms = config.roll_ms - roll_jitter_ms
         self._gives_append_time = config.message_timestamp_type == "LogAppendTime"
-
-    @property
-    def active(self) -> Segment:
-        return self.segments[-1]
-
-    @property
-    def size(self) -> int:
-        return sum(segment.size for segment in self.segments)
-
-    def __repr__(self) -> str:
-        return f"Log({self.directory.name}, {self.start_offset} to {self.end_offset}, {len(self.segments)} segments)"
 
     # Appending
 
@@ -222,9 +199,6 @@ class Log:
         It is saved with the first record."""
         self.epochs_unsaved |= self.epochs.assign(epoch, self.end_offset)
 
-    def _failed(self, what: str, error: OSError) -> KafkaError:
-        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.directory}: {what} failed: {error.strerror or error}")
-
     # Segments
 
     def roll(self, now_ms: int, base_offset: int | None = None) -> Segment:
@@ -260,11 +234,6 @@ class Log:
             created_ms=now_ms,
         )
 
-    def segment_number(self, offset: int) -> int:
-        """Of the segment that would hold the offset."""
-        found = bisect_right(self.segments, offset, key=lambda segment: segment.base_offset)
-        return max(found - 1, 0)
-
     def delete_segments(self, segments: Sequence[Segment]) -> None:
         """Take segments out of the log. Their files are renamed and wait in `removed`."""
         for segment in segments:
@@ -287,74 +256,6 @@ class Log:
         self.removed += old
         for segment in old[1:]:
             self.producers.snapshots.delete(segment.base_offset)
-
-    # Reading
-
-    def read(
-        self, offset: int, max_bytes: int, *, end_offset: int | None = None, at_least_one: bool = True
-    ) -> FileSlice:
-        """Batches from the one that holds `offset` on, of one segment, without touching them.
-
-        `end_offset` is up to where this reader may see: the high watermark, the last stable offset, or the log's end.
-        """
-        if not self.start_offset <= offset <= self.end_offset:
-            raise KafkaError(
-                ErrorCode.OFFSET_OUT_OF_RANGE,
-                f"{self.directory.name} has offsets {self.start_offset} to {self.end_offset}, not {offset}",
-            )
-        bound = self.end_offset if end_offset is None else min(end_offset, self.end_offset)
-        try:
-            for number in range(self.segment_number(offset), len(self.segments)) if offset < bound else ():
-                segment = self.segments[number]
-                place = segment.find(offset, checked=True)
-                if place is not None:
-                    limit = max(max_bytes, place.batch.size) if at_least_one else max_bytes
-                    return segment.slice(place, limit, self._end_position(number, bound))
-        except OSError as error:
-            raise self._failed("read", error) from error
-        return FileSlice(self.active.file, self.active.size, 0)
-
-    def _end_position(self, number: int, bound: int) -> int:
-        """Where in a segment the batches end that lie wholly below the bound."""
-        segment = self.segments[number]
-        following = self.segments[number + 1].base_offset if number + 1 < len(self.segments) else self.end_offset
-        if bound >= following:
-            return segment.size
-        place = segment.find(bound)
-        return place.position if place is not None else segment.size
-
-    def end_of(self, part: FileSlice, bound: int) -> int:
-        """An offset, `bound` at most, behind all records of what was read, as the index tells it: no batch is looked
-        at, so that it may lie further behind."""
-        number = next(number for number in range(len(self.segments)) if self.segments[number].file is part.file)
-        following = self.segments[number + 1].base_offset if number + 1 < len(self.segments) else self.end_offset
-        return min(self.segments[number].offset_index.offset_from(part.position + part.length) or following, bound)
-
-    def aborted_transactions(self, offset: int, upper_bound_offset: int) -> list[AbortedTransaction]:
-        """Those that overlap the offsets, for a reader that wants only what is committed."""
-        found: list[AbortedTransaction] = []
-        for segment in self.segments[self.segment_number(offset) :]:
-            some = segment.transaction_index.collect(offset, upper_bound_offset)
-            found += some.found
-            if some.complete:
-                break
-        return found
-
-    def find_timestamp(self, timestamp: int) -> FoundOffset | None:
-        """The first record that is not earlier."""
-        for segment in self.segments:
-            if segment.latest[0] >= timestamp:
-                found = segment.find_timestamp(timestamp, self.start_offset)
-                if found is not None:
-                    return FoundOffset(*found)
-        return None
-
-    def find_latest_timestamp(self) -> FoundOffset | None:
-        """The first of the records with the highest timestamp. As Kafka it counts what was deleted before the start
-        and is still there, and of records without a time has the first."""
-        latest = max(self.segments, key=lambda segment: segment.latest[0])
-        found = latest.find_timestamp(latest.latest[0], latest.base_offset)
-        return None if found is None else FoundOffset(*found)
 
     # Cutting
 

@@ -11,7 +11,8 @@ from barnabas.storage.index import CorruptIndex
 from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.log import Log
 from barnabas.storage.producer_state import AppendOrigin, ProducerState
-from barnabas.storage.segment import CorruptSegment, Segment
+from barnabas.storage.segment import Segment
+from barnabas.storage.segment_reading import CorruptSegment
 from barnabas.storage.transaction_index import AbortedTransaction, CorruptTransactionIndex
 
 __all__ = ["finish_sealing", "rebuild_indexes", "why_not_trusted"]

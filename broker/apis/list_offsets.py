@@ -20,7 +20,7 @@ from barnabas.protocol.messages.list_offsets import (
     ListOffsetsTopicResponse,
 )
 from barnabas.replication.partition import Partition
-from barnabas.storage.log import FoundOffset
+from barnabas.storage.log_reading import FoundOffset
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node

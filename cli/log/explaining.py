@@ -21,7 +21,7 @@ from barnabas.storage.loading import open_log
 from barnabas.storage.log import Log
 from barnabas.storage.producer import Producer
 from barnabas.storage.retention import Verdict, explain
-from barnabas.storage.segment import CorruptSegment
+from barnabas.storage.segment_reading import CorruptSegment
 from barnabas.storage.topic_config import TopicConfig
 from barnabas.storage.trial_disk import TrialDisk
 

@@ -22,7 +22,7 @@ from barnabas.storage.compaction_swap import StaleCompaction, discard, swap_in, 
 from barnabas.storage.log import Log
 from barnabas.storage.offset_map import BYTES_PER_SLOT
 from barnabas.storage.retention import delete_due
-from barnabas.storage.segment import CorruptSegment
+from barnabas.storage.segment_reading import CorruptSegment
 
 from .compacted import (
     NOW,

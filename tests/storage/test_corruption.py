@@ -66,8 +66,17 @@ def killed() -> FaultyDisk:
     return disk.crashed(everything)
 
 
-DONE = ("cut off", "stays where it is", "built anew", "is recovered", "read from the records again", "is removed")
-DONE += ("are deleted", "is not known", "are not known")
+DONE = (
+    "are cut off",
+    "are deleted",
+    "are not known",
+    "built anew",
+    "is not known",
+    "is recovered",
+    "is removed",
+    "read from the records again",
+    "stays where it is",
+)
 
 MADE = {"stopped": stopped_cleanly, "killed": killed}
 

@@ -12,7 +12,7 @@ from barnabas.protocol.control import ControlRecordType, build_end_transaction_m
 from barnabas.protocol.errors import ErrorCode, KafkaError, MalformedFrame
 from barnabas.storage.log import Log
 from barnabas.storage.producer_state import AppendOrigin
-from barnabas.storage.segment import file_name
+from barnabas.storage.segment_reading import file_name
 
 from .faulty_disk import FaultyDisk, everything, nothing, random_part
 from .test_durability import (

@@ -11,7 +11,8 @@ from barnabas.protocol.batch_builder import build_batch
 from barnabas.protocol.batches import Batch, iterate_batches
 from barnabas.protocol.record import Record, read_records
 from barnabas.storage.index import CorruptIndex
-from barnabas.storage.segment import CorruptSegment, Segment, file_name
+from barnabas.storage.segment import Segment
+from barnabas.storage.segment_reading import CorruptSegment, file_name
 
 from .conftest import Place
 
