@@ -59,10 +59,6 @@ class File(ABC):
         return len(data)
 
     @abstractmethod
-    def view(self, position: int, length: int) -> memoryview:
-        """Bytes of a part of the file that nobody will change or cut off, without a copy where that is possible."""
-
-    @abstractmethod
     def write(self, position: int, chunks: Sequence[bytes | bytearray | memoryview]) -> None:
         """All of the chunks or an OSError; then the file may have become longer by a part of them."""
 
@@ -178,18 +174,20 @@ class SystemFile(File):
     def size(self) -> int:
         return os.fstat(self._descriptor).st_size
 
+    # A sector that cannot be read ends a read before it, and is an error only to who asks for the rest: it must not
+    # pass for the end of the file.
+
     def read(self, position: int, length: int) -> bytes:
-        return os.pread(self._descriptor, length, position)
+        data = os.pread(self._descriptor, length, position)
+        while 0 < len(data) < length and (more := os.pread(self._descriptor, length - len(data), position + len(data))):
+            data += more
+        return data
 
     def read_into(self, position: int, buffer: memoryview) -> int:
-        return os.preadv(self._descriptor, [buffer], position)
-
-    def view(self, position: int, length: int) -> memoryview:
-        if length == 0:
-            return memoryview(b"")
-        start = position - position % mmap.ALLOCATIONGRANULARITY
-        mapped = mmap.mmap(self._descriptor, position + length - start, prot=mmap.PROT_READ, offset=start)
-        return memoryview(mapped)[position - start :]
+        count = os.preadv(self._descriptor, [buffer], position)
+        while 0 < count < len(buffer) and (more := os.preadv(self._descriptor, [buffer[count:]], position + count)):
+            count += more
+        return count
 
     def write(self, position: int, chunks: Sequence[bytes | bytearray | memoryview]) -> None:
         while len(chunks) > _MOST_CHUNKS:

@@ -12,7 +12,7 @@ __all__ = ["MemoryDisk", "MemoryFile"]
 
 
 class MemoryFile(File):
-    """The bytes of a file. A view is a copy: what is read from a test's broker is small."""
+    """The bytes of a file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -29,9 +29,6 @@ class MemoryFile(File):
 
     def read(self, position: int, length: int) -> bytes:
         return bytes(self._data[position : position + length])
-
-    def view(self, position: int, length: int) -> memoryview:
-        return memoryview(self.read(position, length))
 
     def write(self, position: int, chunks: Sequence[bytes | bytearray | memoryview]) -> None:
         data = b"".join(chunks)

@@ -90,7 +90,7 @@ class _Reader:
             while self.position < size:
                 self._origin = self.position
                 view = window[: file.read_into(self._origin, window)]
-                if not self._read_window(view) and not self._take_next(file.view(self._origin, size - self._origin)):
+                if not self._read_window(view) and not self._take_next(self._whole(view)):
                     return "the last batch is torn"
         except (MalformedFrame, KafkaError) as error:
             return str(error)
@@ -102,6 +102,14 @@ class _Reader:
         while self._take_next(view):
             self._read_plain(view)
         return self.position > self._origin
+
+    def _whole(self, view: memoryview) -> memoryview:
+        """The batch that begins there and is longer than a window. One that would end behind the file is torn, and what
+        there is of it need not be read."""
+        size = LOG_OVERHEAD_BYTES + int.from_bytes(view[8:12], "big", signed=True)
+        if len(view) < size <= self.segment.size - self._origin:
+            return memoryview(self.segment.file.read(self._origin, size))
+        return view
 
     def _take_next(self, view: memoryview) -> bool:
         """Look at one batch thoroughly."""

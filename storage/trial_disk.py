@@ -44,11 +44,6 @@ class TrialFile(File):
         start = max(position - self._from_base, 0)
         return found + bytes(self._data[start : start + length - len(found)])
 
-    def view(self, position: int, length: int) -> memoryview:
-        if self._base is not None and position + length <= self._from_base:
-            return self._base.view(position, length)
-        return memoryview(self.read(position, length))
-
     def write(self, position: int, chunks: Sequence[bytes | bytearray | memoryview]) -> None:
         data = b"".join(chunks)
         if position < self._from_base:

@@ -139,9 +139,6 @@ class FaultyFile(File):
         self.disk.reading("read", self.path)
         return bytes(self.inode.data[position : position + length])
 
-    def view(self, position: int, length: int) -> memoryview:
-        return memoryview(self.read(position, length))
-
     def write(self, position: int, chunks: Sequence[bytes | bytearray | memoryview]) -> None:
         data = b"".join(chunks)
         disk = self.disk

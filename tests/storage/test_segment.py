@@ -212,6 +212,6 @@ def test_names_are_kafkas() -> None:
 def test_records_of_a_segment_are_read_from_its_file(place: Place, tmp_path: Path) -> None:
     segment = segment_at(place)
     fill(segment, COUNTS)
-    batches = iterate_batches(segment.file.view(0, segment.size))
+    batches = iterate_batches(segment.file.read(0, segment.size))
     offsets = [record.offset for batch in batches for record in read_records(batch)]
     assert offsets == list(range(BASE, BASE + sum(COUNTS)))

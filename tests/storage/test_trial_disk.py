@@ -76,7 +76,7 @@ def test_files_are_made_changed_and_gone_in_memory_alone(tmp_path: Path) -> None
     file.truncate(12)
     assert file.read(6, 9) == b"67a\0\0\0"
     file.write(2, [b"xx"])
-    assert bytes(file.view(1, 4)) == b"1xx4"
+    assert file.read(1, 4) == b"1xx4"
     view = file.map(14)
     view[13] = 1
     assert file.read(12, 9) == b"\0\x01"
