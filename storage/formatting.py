@@ -82,7 +82,8 @@ def choose_identities(
     if empty and cluster_id is None and unreadable and not problems:
         problems.append(
             f"{_listed(empty)} {_be(empty)} empty and {_listed(unreadable)} cannot be read, so that it is not known to "
-            "which cluster this node belongs: mend that directory first, or set cluster.id."
+            "which cluster this node belongs: mend that directory first, or with the cluster's id in place of ID, run: "
+            f"{_command(empty[0], 'ID', node.node_id)}"
         )
     if metadata_directory in empty and known:
         problems.append(

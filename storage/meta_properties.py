@@ -6,7 +6,7 @@ promises nothing; a file without a version is one. directory.id tells the log di
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -97,33 +97,39 @@ def check_directories(
         if meta is None:
             continue
         path = directory / META_PROPERTIES
-        for key, value in (("cluster.id", meta.cluster_id), ("node.id", meta.node_id)):
+        for key, attribute in (("cluster.id", "cluster_id"), ("node.id", "node_id")):
+            value = getattr(meta, attribute)
             if value is None:
                 continue
             expected, where = first.setdefault(key, (value, f"{path} says"))
             if value != expected:
-                problems.append(_mismatch(path, key, value, where, expected))
+                rest = [other for other, its in found.items() if its is None or getattr(its, attribute) == expected]
+                problems.append(_mismatch(path, key, value, where, expected, sorted(rest)))
         if meta.directory_id is None:
             continue
         owner = owners.setdefault(meta.directory_id, directory)
         if is_reserved(meta.directory_id):
-            problems.append(
-                f"{path} says directory.id={meta.directory_id}, which is reserved: remove that line, "
-                "and the directory is given another id at the next start."
-            )
+            problems.append(f"{path} says directory.id={meta.directory_id}, which is reserved: {_without_id(path)}.")
         elif owner != directory:
             problems.append(
-                f"{path} says directory.id={meta.directory_id} as {owner / META_PROPERTIES} does: remove the line from "
-                "the one that is a copy, or take the copied directory out of log.dirs."
+                f"{path} says directory.id={meta.directory_id} as {owner / META_PROPERTIES} does: take the one that is "
+                f"a copy out of log.dirs, or if it is this one, {_without_id(path)}."
             )
     return problems
 
 
-def _mismatch(path: Path, key: str, value: object, where: str, expected: object) -> str:
+def _without_id(path: Path) -> str:
+    return f"run: sed -i '/^directory.id=/d' '{path}', and the directory is given another id at the next start"
+
+
+def _mismatch(path: Path, key: str, value: object, where: str, expected: object, rest: Sequence[Path]) -> str:
+    without = "take the directory out of log.dirs"
+    if rest:
+        without += f" (barnabas start --set log.dirs={','.join(map(str, rest))})"
     if key == "cluster.id":
-        remedy = "take the directory out of log.dirs, or join the cluster that it belongs to"
+        remedy = f"{without}, or join the cluster that it belongs to"
     else:
-        remedy = f"set node.id={value} if the data is this node's, or take the directory out of log.dirs"
+        remedy = f"if the data is this node's, set node.id={value} (barnabas start --set node.id={value}), or {without}"
     return f"{path} says {key}={value}, but {where} {key}={expected}: {remedy}."
 
 

@@ -175,20 +175,22 @@ def test_directories_of_one_node(found: dict[Path, MetaProperties | None]) -> No
 
 def test_another_cluster() -> None:
     other = MetaProperties(1, "other", 3)
-    remedy = "take the directory out of log.dirs, or join the cluster that it belongs to."
+    remedy = "take the directory out of log.dirs{}, or join the cluster that it belongs to."
     assert check_directories({B: other, A: FRESH}) == [
-        f"/b/meta.properties says cluster.id=other, but /a/meta.properties says cluster.id={CLUSTER}: {remedy}"
+        f"/b/meta.properties says cluster.id=other, but /a/meta.properties says cluster.id={CLUSTER}: "
+        + remedy.format(" (barnabas start --set log.dirs=/a)")
     ]
     assert check_directories({A: FRESH}, "other") == [
-        f"/a/meta.properties says cluster.id={CLUSTER}, but this node is configured with cluster.id=other: {remedy}"
+        f"/a/meta.properties says cluster.id={CLUSTER}, but this node is configured with cluster.id=other: "
+        + remedy.format("")
     ]
 
 
 def test_another_node() -> None:
     (problem,) = check_directories({A: FRESH}, None, 4)
     assert problem == (
-        "/a/meta.properties says node.id=3, but this node is configured with node.id=4: set node.id=3 if the data is "
-        "this node's, or take the directory out of log.dirs."
+        "/a/meta.properties says node.id=3, but this node is configured with node.id=4: if the data is this node's, "
+        "set node.id=3 (barnabas start --set node.id=3), or take the directory out of log.dirs."
     )
     assert len(check_directories({A: FRESH, B: MetaProperties(0, "other", 5)}, CLUSTER, 3)) == 2
 
@@ -196,8 +198,11 @@ def test_another_node() -> None:
 def test_a_directory_id_that_cannot_be() -> None:
     (problem,) = check_directories({A: FRESH, B: FRESH})
     assert problem == (
-        f"/b/meta.properties says directory.id={DIRECTORY_ID} as /a/meta.properties does: remove the line from the one "
-        "that is a copy, or take the copied directory out of log.dirs."
+        f"/b/meta.properties says directory.id={DIRECTORY_ID} as /a/meta.properties does: take the one that is a copy "
+        "out of log.dirs, or if it is this one, run: sed -i '/^directory.id=/d' '/b/meta.properties', and the "
+        "directory is given another id at the next start."
     )
     (problem,) = check_directories({A: MetaProperties(1, CLUSTER, 3, LOST)})
-    assert problem.startswith("/a/meta.properties says directory.id=AAAAAAAAAAAAAAAAAAAAAg, which is reserved: remove")
+    assert problem.startswith(
+        "/a/meta.properties says directory.id=AAAAAAAAAAAAAAAAAAAAAg, which is reserved: run: sed"
+    )

@@ -211,15 +211,19 @@ def test_another_cluster(disk: MemoryDisk) -> None:
 def test_another_node(disk: MemoryDisk) -> None:
     formatted(disk, A, MetaProperties.fresh(CLUSTER, 2, Uuid(range(16))))
     assert refused(disk, A, B) == (
-        "/a/meta.properties says node.id=2, but this node is configured with node.id=1: set node.id=2 if the data is "
-        "this node's, or take the directory out of log.dirs."
+        "/a/meta.properties says node.id=2, but this node is configured with node.id=1: if the data is this node's, "
+        "set node.id=2 (barnabas start --set node.id=2), or take the directory out of log.dirs (barnabas start --set "
+        "log.dirs=/b)."
     )
 
 
 def test_two_directories_with_one_id(disk: MemoryDisk) -> None:
     for path in (A, B):
         formatted(disk, path, MetaProperties.fresh(CLUSTER, 1, Uuid(range(16))))
-    assert "says directory.id=AAECAwQFBgcICQoLDA0ODw as /a/meta.properties does: remove the line" in refused(disk, A, B)
+    assert (
+        "says directory.id=AAECAwQFBgcICQoLDA0ODw as /a/meta.properties does: take the one that is a copy out"
+        in refused(disk, A, B)
+    )
 
 
 @pytest.mark.parametrize("name", ["orders-0/00000000000000000000.log", "recovery-point-offset-checkpoint", "photo.jpg"])
@@ -383,7 +387,8 @@ def test_no_new_cluster_while_a_directory_cannot_be_read() -> None:
         disk.make_directory(path)
     assert refused(disk, A, B, node=Node(1)) == (
         "/a is empty and /b cannot be read, so that it is not known to which cluster this node belongs: mend that "
-        "directory first, or set cluster.id."
+        "directory first, or with the cluster's id in place of ID, run: "
+        "printf 'version=1\\nnode.id=1\\ncluster.id=ID\\n' > '/a/meta.properties'"
     )
     directories = opened(disk, A, B)
     assert list(directories.offline) == [B]
