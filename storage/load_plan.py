@@ -71,6 +71,8 @@ class Progress:
         self.partitions_done = 0
         self.bytes = plan.bytes_to_recover
         self.bytes_done = 0
+        self._advanced: dict[Piece, int] = {}
+        """Bytes of pieces that are not done."""
         self._started_ms = now_ms
         self._said_ms = now_ms
         self._every_ms = every_ms
@@ -79,9 +81,14 @@ class Progress:
     def finished(self) -> bool:
         return self.partitions_done == self.partitions
 
+    def advance(self, piece: Piece, count: int) -> None:
+        """Of a piece that is large, before it is done."""
+        self._advanced[piece] = self._advanced.get(piece, 0) + count
+        self.bytes_done += count
+
     def note(self, piece: Piece) -> None:
         self.partitions_done += 1
-        self.bytes_done += piece.bytes_to_recover
+        self.bytes_done += piece.bytes_to_recover - self._advanced.pop(piece, 0)
 
     def line(self, now_ms: int) -> str | None:
         """None while the last one is not old enough: whoever loads may ask after every piece."""

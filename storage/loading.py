@@ -45,20 +45,28 @@ def open_log(
     start_offset: int = 0,
     producer_expiration_ms: int = 86_400_000,
     report: Report | None = None,
+    advance: Callable[[int], None] | None = None,
 ) -> Log:
     """The log in a directory, which is made if it is missing.
 
     `clean` says that whoever had it before closed it; otherwise all from `recovery_point` on is read and checked.
-    `start_offset` is the checkpointed one. `report` gets a line for each thing that had to be mended.
+    `start_offset` is the checkpointed one. `report` gets a line for each thing that had to be mended, `advance` the
+    bytes of each segment that has been recovered.
     """
-    return _Loader(disk, directory, config, now_ms, producer_expiration_ms, report or _say_nothing).open(
-        clean, recovery_point, start_offset
-    )
+    loader = _Loader(disk, directory, config, now_ms, producer_expiration_ms, report or _say_nothing, advance)
+    return loader.open(clean, recovery_point, start_offset)
 
 
 class _Loader:
     def __init__(
-        self, disk: Disk, directory: Path, config: TopicConfig, now_ms: int, expiration_ms: int, report: Report
+        self,
+        disk: Disk,
+        directory: Path,
+        config: TopicConfig,
+        now_ms: int,
+        expiration_ms: int,
+        report: Report,
+        advance: Callable[[int], None] | None,
     ) -> None:
         if not disk.exists(directory):
             # Files that are safe in a directory that is not are lost with it.
@@ -68,6 +76,7 @@ class _Loader:
         self.directory = directory
         self.now_ms = now_ms
         self.report = report
+        self.advance = advance
         self.names = disk.names(directory)
         if any(name.endswith(_ENDINGS) for name in self.names):
             self._finish_swaps()
@@ -249,6 +258,8 @@ class _Loader:
         self._producers_before(segment)
         recovered = recover_segment(segment, log.epochs, log.producers, goes_on=is_last, synced_offset=recovery_point)
         self.recovered = segment, recovered.next_offset
+        if self.advance is not None:
+            self.advance(segment.size + recovered.removed_bytes)
         if recovered.removed_bytes:
             self.report(
                 f"{segment.path('.log')}: {recovered.removed_bytes} bytes from byte {segment.size} on (offset "

@@ -4,6 +4,7 @@ Reading a batch holds Python's lock, so that threads do not help; processes do. 
 input, one line of JSON each, and reads answers from the standard output:
 
     {"path": "/data/orders-0", "recovery_point": 1500, ...}
+    {"advance": 1073741824}
     {"report": "/data/orders-0/00000000000000001500.log: 4 bytes from byte ..."}
     {"path": "/data/orders-0", "recovery_point": 1764}
     {"path": "/data/orders-1", "error": "Input/output error"}
@@ -28,7 +29,15 @@ from barnabas.storage.disk import Disk, Lock, SystemDisk
 from barnabas.storage.loading import open_log
 from barnabas.storage.topic_config import TopicConfig
 
-__all__ = ["RecoveredPartition", "RecoveryFailed", "RecoveryJob", "Said", "parse_answer", "recover_partition"]
+__all__ = [
+    "Advanced",
+    "RecoveredPartition",
+    "RecoveryFailed",
+    "RecoveryJob",
+    "Said",
+    "parse_answer",
+    "recover_partition",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +80,18 @@ class Said(NamedTuple):
     text: str
 
 
-def recover_partition(disk: Disk, job: RecoveryJob, report: Callable[[str], None] | None = None) -> RecoveredPartition:
+class Advanced(NamedTuple):
+    """So many more bytes have been read: of one segment, in a log that may have many."""
+
+    bytes: int
+
+
+def recover_partition(
+    disk: Disk,
+    job: RecoveryJob,
+    report: Callable[[str], None] | None = None,
+    advance: Callable[[int], None] | None = None,
+) -> RecoveredPartition:
     """Make a log whole, on disk: its tail cut, its indexes, epochs and snapshot of producers written and synced."""
     log = open_log(
         disk,
@@ -83,6 +103,7 @@ def recover_partition(disk: Disk, job: RecoveryJob, report: Callable[[str], None
         start_offset=job.start_offset,
         producer_expiration_ms=job.producer_expiration_ms,
         report=report,
+        advance=advance,
     )
     log.close()
     for segment in log.removed:
@@ -90,11 +111,13 @@ def recover_partition(disk: Disk, job: RecoveryJob, report: Callable[[str], None
     return RecoveredPartition(job.path, log.recovery_point)
 
 
-def parse_answer(line: str) -> RecoveredPartition | RecoveryFailed | Said:
+def parse_answer(line: str) -> RecoveredPartition | RecoveryFailed | Said | Advanced:
     """What a line of a worker says, for the one who asked."""
     said = json.loads(line)
     if "report" in said:
         return Said(said["report"])
+    if "advance" in said:
+        return Advanced(said["advance"])
     if "error" in said:
         return RecoveryFailed(Path(said["path"]), said["error"])
     return RecoveredPartition(Path(said["path"]), said["recovery_point"])
@@ -107,12 +130,15 @@ def work(disk: Disk, name: str, lines: Iterable[str], answer: Callable[[str], No
     def report(text: str) -> None:
         answer(json.dumps({"report": text}))
 
+    def advance(count: int) -> None:
+        answer(json.dumps({"advance": count}))
+
     for line in lines:
         job = RecoveryJob.from_json(line)
         try:
             if job.path.parent not in locks:
                 locks[job.path.parent] = disk.lock(job.path.parent / worker_lock(name), f"recovery worker {name}")
-            recovered = recover_partition(disk, job, report)
+            recovered = recover_partition(disk, job, report, advance)
         except OSError as error:
             answer(json.dumps({"path": str(job.path), "error": error.strerror or str(error)}))
         else:

@@ -114,8 +114,13 @@ class _Loading:
         """False if there is no process any more."""
         node = self._node
         job = node.directories.recovery_job(piece, self._configs[piece.partition.topic], node.clock.now_ms())
+
+        def advance(count: int) -> None:
+            self._progress.advance(piece, count)
+            self._say()
+
         try:
-            answer = await process.recover(job, node.report)
+            answer = await process.recover(job, node.report, advance)
         except EOFError:
             node.report(f"{piece.place.path}: the process that recovered it died; it is recovered in this one")
             return False

@@ -10,7 +10,14 @@ from typing import Self
 
 import trio
 
-from barnabas.storage.recovery_worker import RecoveredPartition, RecoveryFailed, RecoveryJob, Said, parse_answer
+from barnabas.storage.recovery_worker import (
+    Advanced,
+    RecoveredPartition,
+    RecoveryFailed,
+    RecoveryJob,
+    Said,
+    parse_answer,
+)
 
 __all__ = ["RecoveryProcess"]
 
@@ -52,8 +59,10 @@ class RecoveryProcess:
                 await process.wait()
             await process.stdout.aclose()
 
-    async def recover(self, job: RecoveryJob, report: Callable[[str], None]) -> RecoveredPartition | RecoveryFailed:
-        """EOFError if the process has died."""
+    async def recover(
+        self, job: RecoveryJob, report: Callable[[str], None], advance: Callable[[int], None]
+    ) -> RecoveredPartition | RecoveryFailed:
+        """EOFError if the process has died. `advance` is told of bytes, each time that some have been read."""
         assert self.process.stdin is not None
         try:
             await self.process.stdin.send_all(job.to_json().encode() + b"\n")
@@ -61,9 +70,12 @@ class RecoveryProcess:
             raise EOFError from None
         while True:
             answer = parse_answer(await self._line())
-            if not isinstance(answer, Said):
+            if isinstance(answer, Said):
+                report(answer.text)
+            elif isinstance(answer, Advanced):
+                advance(answer.bytes)
+            else:
                 return answer
-            report(answer.text)
 
     async def _line(self) -> str:
         assert self.process.stdout is not None

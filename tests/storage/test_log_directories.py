@@ -586,6 +586,12 @@ def test_progress_is_told_in_one_line_and_not_too_often() -> None:
     ]
     progress = Progress(LoadPlan(pieces, 10 * mebibyte), 1_000, every_ms=500)
     assert progress.line(1_400) is None
+    progress.advance(pieces[0], 2 * mebibyte)
+    progress.advance(pieces[0], mebibyte)
+    assert progress.line(2_500) == (
+        "loaded 0 of 4 partitions, read 3.0 MiB of 10.0 MiB that a crash left unchecked; about 4 s left"
+    )
+    progress.advance(pieces[0], 2 * mebibyte)
     progress.note(pieces[0])
     assert progress.line(4_000) == (
         "loaded 1 of 4 partitions, read 6.0 MiB of 10.0 MiB that a crash left unchecked; about 2 s left"

@@ -23,6 +23,7 @@ from barnabas.storage.load_plan import Piece, Progress
 from barnabas.storage.log_directories import LogDirectories
 from barnabas.storage.log_directory import TopicPartition
 from barnabas.storage.recovery_worker import (
+    Advanced,
     RecoveredPartition,
     RecoveryFailed,
     RecoveryJob,
@@ -118,7 +119,7 @@ class Worker:
         self.process.stdin.write(job.to_json() + "\n")
         self.process.stdin.flush()
 
-    def answers(self) -> Iterator[RecoveredPartition | RecoveryFailed | Said]:
+    def answers(self) -> Iterator[RecoveredPartition | RecoveryFailed | Said | Advanced]:
         assert self.process.stdout is not None
         return map(parse_answer, self.process.stdout)
 
@@ -142,6 +143,8 @@ def recover_by_two(directories: LogDirectories, pieces: list[Piece]) -> tuple[li
             answer = next(answers[number])
             if isinstance(answer, Said):
                 said.append(answer.text)
+                continue
+            if isinstance(answer, Advanced):
                 continue
             assert isinstance(answer, RecoveredPartition)
             directories.mark_recovered(by_path[answer.path], answer)
@@ -302,8 +305,13 @@ def test_a_worker_reports_and_answers(place: Place) -> None:
     directories, piece = crashed(place)
     answers: list[str] = []
     work(place.disk, "1", [directories.recovery_job(piece, CONFIG, NOW).to_json()], answers.append)
-    said, recovered = map(parse_answer, answers)
+    *advances, said, recovered = map(parse_answer, answers)
     assert isinstance(said, Said)
+    assert isinstance(recovered, RecoveredPartition)
+    # From one segment to the next, also before the whole is done.
+    counts = [each.bytes for each in advances if isinstance(each, Advanced)]
+    assert len(counts) == len(advances) > 2
+    assert sum(counts) == piece.bytes_to_recover
     assert "4 bytes from byte" in said.text
     assert recovered == RecoveredPartition(piece.place.path, 40)
     assert ".recovery-1.lock" not in place.disk.names(place.directory / "a")
@@ -333,7 +341,7 @@ def test_a_worker_whose_disk_fails_says_so_and_goes_on() -> None:
             yield directories.recovery_job(piece, CONFIG, NOW).to_json()
 
     work(disk, "1", jobs(), answers.append)
-    assert list(map(parse_answer, answers)) == [
+    assert [each for each in map(parse_answer, answers) if not isinstance(each, Advanced)] == [
         RecoveryFailed(Path("/a/clicks-0"), "Input/output error"),
         RecoveredPartition(Path("/a/orders-0"), 1),
     ]

@@ -66,9 +66,9 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     recover = RecoveryProcess.recover
 
     async def noted(
-        self: RecoveryProcess, job: RecoveryJob, report: Callable[[str], None]
+        self: RecoveryProcess, job: RecoveryJob, report: Callable[[str], None], advance: Callable[[int], None]
     ) -> RecoveredPartition | RecoveryFailed:
-        answer = await recover(self, job, report)
+        answer = await recover(self, job, report, advance)
         seen.append(answer.path)
         return answer
 
@@ -85,7 +85,9 @@ def test_much_is_recovered_by_processes(tmp_path: Path, monkeypatch: pytest.Monk
         check(running, there)
     assert len(seen) == PARTITIONS
     assert not list((tmp_path / "data").glob(".recovery*"))
-    assert any("that a crash left unchecked" in line for line in running.lines)
+    told = [line for line in running.lines if "that a crash left unchecked" in line]
+    assert "loaded 0 of" in told[0], "before the first log is done"
+    assert len(told) > PARTITIONS
 
 
 def test_little_is_recovered_without_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,10 +104,10 @@ def test_a_process_that_dies_is_made_good(tmp_path: Path, monkeypatch: pytest.Mo
     recover = RecoveryProcess.recover
 
     async def dying(
-        self: RecoveryProcess, job: RecoveryJob, report: Callable[[str], None]
+        self: RecoveryProcess, job: RecoveryJob, report: Callable[[str], None], advance: Callable[[int], None]
     ) -> RecoveredPartition | RecoveryFailed:
         os.kill(self.process.pid, signal.SIGKILL)
-        return await recover(self, job, report)
+        return await recover(self, job, report, advance)
 
     monkeypatch.setattr(RecoveryProcess, "recover", dying)
     running.settings |= IN_PROCESSES
