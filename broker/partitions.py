@@ -20,7 +20,7 @@ from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.records.cluster_metadata import PartitionRecord
 from barnabas.replication.partition import Partition
 from barnabas.storage.log_directories import LogDirectories, NewPartition
-from barnabas.storage.log_directory import TopicPartition
+from barnabas.storage.log_directory import LogDirectory, TopicPartition
 from barnabas.storage.topic_config import TopicConfig
 
 __all__ = ["Partitions"]
@@ -58,6 +58,8 @@ class Partitions:
         self._has_begun = False
         self._unopened: dict[tuple[str, int], _Unopened] = {}
         """They should be here, and their disk was full when they were made."""
+        self._deleted_from: list[LogDirectory] = []
+        """By the records that are being followed."""
         self.on_open: list[Callable[[Partition], None]] = []
         self.on_close: list[Callable[[Partition], None]] = []
         """Told of those that are not here any more: deleted, or their disk has failed."""
@@ -133,6 +135,7 @@ class Partitions:
                 self._configure(resource.name)
             elif resource.type == ResourceType.BROKER:
                 self.configure_all()
+        self._sync_deletions()
 
     def _settle(self, topic: Topic, number: int, state: PartitionState, *, is_new: bool) -> None:
         if self._node_id not in state.replicas:
@@ -210,10 +213,18 @@ class Partitions:
             tell(partition)
         replica = self._directories.find(partition.name)
         if replica is not None:
+            self._deleted_from.append(replica.directory)
             with self._directories.surviving(replica.directory):
                 replica.directory.delete(partition.name, next(self._unique_names))
         for tell in self.on_close:
             tell(partition)
+
+    def _sync_deletions(self) -> None:
+        """Once for all that were deleted together: a topic of ten thousand partitions waited for ten thousand syncs."""
+        touched, self._deleted_from = self._deleted_from, []
+        for directory in dict.fromkeys(touched):
+            with self._directories.surviving(directory):
+                directory.sync_names()
 
     def lose(self, name: TopicPartition) -> None:
         """Its directory has failed."""

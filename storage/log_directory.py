@@ -390,7 +390,8 @@ class LogDirectory:
         )
 
     def delete(self, partition: TopicPartition, unique: str, *, future: bool = False) -> Path:
-        """Take a log away under another name, at once; `disk.remove_tree` of what is returned takes its time."""
+        """Take a log away under another name, at once; `disk.remove_tree` of what is returned takes its time. Whoever
+        has deleted all that there is to delete calls `sync_names`: else a power cut brings logs back, as strays."""
         path = self._mark(partition, unique, "delete", future)
         self.doomed.append(path)
         return path
@@ -399,7 +400,11 @@ class LogDirectory:
         """Keep a log that the metadata does not know, or knows with another topic id, out of everybody's way."""
         path = self._mark(partition, unique, "stray", future)
         self.strays.append(path)
+        self.sync_names()
         return path
+
+    def sync_names(self) -> None:
+        self.disk.sync_directory(self.path)
 
     def _mark(self, partition: TopicPartition, unique: str, mark: str, future: bool) -> Path:
         self.begin()
@@ -411,5 +416,4 @@ class LogDirectory:
         waiting.pop(partition, None)
         loaded.pop(partition, None)
         self.topic_ids.pop(partition, None)
-        self.disk.sync_directory(self.path)
         return marked

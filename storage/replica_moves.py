@@ -79,7 +79,9 @@ def abort_move(directories: LogDirectories, partition: TopicPartition, unique: s
     if future is None:
         return None
     with directories.watching(future.directory):
-        return future.directory.delete(partition, unique, future=True)
+        garbage = future.directory.delete(partition, unique, future=True)
+        future.directory.sync_names()
+        return garbage
 
 
 def finish_move(directories: LogDirectories, partition: TopicPartition, unique: str) -> Moved | None:
@@ -118,6 +120,7 @@ def _promote(partition: TopicPartition, future: Replica, previous: LogDirectory 
 
 def _discard(partition: TopicPartition, directory: LogDirectory, unique: str) -> Path:
     garbage = directory.delete(partition, unique)
+    directory.sync_names()
     directory.write_recovery_points()
     directory.compacted.keep_only({*directory.logs, *directory.futures, *directory.waiting})
     return garbage

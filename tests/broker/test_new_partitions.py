@@ -12,6 +12,7 @@ from barnabas.storage.disk import SystemDisk
 from tests.broker.running import RunningNode
 from tests.broker.test_produce_and_fetch import TOPIC, create, produce
 from tests.kafka.client import RawClient
+from tests.storage.counting_disk import CountingDisk
 
 
 class WatchedDisk(SystemDisk):
@@ -69,3 +70,16 @@ def test_one_that_takes_a_deleted_one_s_name_is_another(tmp_path: Path) -> None:
         produce(client, b"value")
     with running:
         assert running.do(lambda node: node.partition(TOPIC, 0).log.end_offset) == 1
+
+
+def test_those_that_are_deleted_together_share_one_sync(tmp_path: Path) -> None:
+    disk = CountingDisk()
+    running = RunningNode(tmp_path / "data", disk=disk)
+    with running, running.client() as client:
+        create_many(client, [f"topic{number}" for number in range(20)])
+        disk.forget()
+        states = [DeleteTopicState(name=f"topic{number}", topic_id=Uuid.ZERO) for number in range(20)]
+        answer = client.ask(DeleteTopicsRequest(topics=states, timeout_ms=10_000), 6, DeleteTopicsResponse)
+        assert [topic.error_code for topic in answer.responses] == [0] * 20
+        assert running.do(lambda node: len(list(node.partitions))) == 0
+        assert disk.syncs.count(tmp_path / "data") == 1
