@@ -23,10 +23,27 @@ for name in names:
 print(*names)
 """
 
+TYPED = """
+from barnabas.testing import Broker
+
+def test_typed(kafka: Broker) -> None:
+    kafka.clock.advance(hours=1)
+    assert kafka.wait_for("orders", count=3, timeout=0.5)[0].text == "7"
+    with kafka.fail_next("Produce", "NOT_ENOUGH_REPLICAS", times=None) as fault:
+        assert fault.met == 0
+
+def test_wrong(kafka: Broker) -> None:
+    kafka.clock.advnce(hours=1)  # type: ignore[attr-defined]
+    kafka.wait_for("orders", cuont=3)  # type: ignore[call-arg]
+    kafka.records(7)  # type: ignore[arg-type]
+    kafka.groups()["billing"].members[0].nmae  # type: ignore[attr-defined]
+"""
+"""What is right and what is wrong in somebody's tests: an ignored error that is none is one."""
+
 
 def run(*command: object) -> str:
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, cwd="/", check=False)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
@@ -47,7 +64,9 @@ def test_the_wheel_has_every_module_and_each_can_be_imported(tmp_path: Path) -> 
     imported = set(run(python, "-c", IMPORT_ALL).split())
     assert imported == modules_in_the_tree()
     assert "@pytest.mark.kafka(" in run(python, "-m", "pytest", "--markers")
-    assert (next((tmp_path / "venv").rglob("barnabas/protocol/py.typed"))).exists()
+    (tmp_path / "test_typed.py").write_text(TYPED)
+    strict = ("--strict", "--python-executable", python, "--cache-dir", tmp_path / "mypy", tmp_path / "test_typed.py")
+    assert "no issues found" in run(sys.executable, "-m", "mypy", *strict)
 
 
 def test_every_directory_of_code_is_packaged() -> None:
