@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from os import PathLike, fspath
+from os import PathLike
 from typing import TYPE_CHECKING, TypeVar
 
 from barnabas.testing.clock import Clock
@@ -17,7 +17,7 @@ from barnabas.testing.history import History
 from barnabas.testing.host import HOST, Host, Place, when_idle
 from barnabas.testing.interception import Interception
 from barnabas.testing.loop_thread import BrokerFailed, LoopThread, Promise
-from barnabas.testing.topics import setting
+from barnabas.testing.settings import broker_settings
 
 if TYPE_CHECKING:
     from barnabas.storage.disk import Disk
@@ -26,15 +26,8 @@ __all__ = ["KNOWN", "Embedded"]
 
 T = TypeVar("T")
 
-IN_MEMORY = "/in-memory"
-"""What a broker without a directory says its log.dirs is."""
-_FOR_TESTS = {
-    "offsets.topic.num.partitions": "1",  # Kafka's 50 take a while to be made, and groups do not tell the difference
-    "controlled.shutdown.enable": "false",  # there is nobody to whom a single broker could hand anything over
-}
-"""Defaults of its own, over which `settings` count."""
+_LAST_PORT = 65_535
 _NOT_OPEN = "the broker is closed: use it inside its `with`, or call start() first"
-_ARGUMENTS = {"listeners": "port", "log.dirs": "data_dir", "log.dir": "data_dir", "num.partitions": "partitions"}
 
 KNOWN: weakref.WeakSet[Embedded] = weakref.WeakSet()
 """All that were opened and that somebody still has: a test that fails tells what they saw (pytest_report.py)."""
@@ -49,28 +42,15 @@ class Embedded:
         clock: Clock,
         port: int,
     ) -> None:
-        for key, argument in _ARGUMENTS.items():
-            if key in settings:
-                raise ValueError(f"{key} is said in another way: Broker({argument}=...)")
-        durability = settings.get("barnabas.durability", "memory" if data_dir is None else "kafka")
-        if (durability == "memory") != (data_dir is None):
-            raise ValueError(
-                f"barnabas.durability={durability} does not go with Broker(data_dir={data_dir!r}): "
-                "without a directory it is memory, with one kafka or fsync"
-            )
+        if not 0 <= port <= _LAST_PORT:
+            raise ValueError(f"port={port}: ports go to {_LAST_PORT}, and 0 takes one that is free")
+        self._settings = broker_settings(data_dir, partitions, settings)
         self.clock = clock
         self.faults = Faults()
         self.history = History(clock.now_ms)
         self.interception = Interception(self.faults, self.history)
         self.keeps_data = data_dir is not None
         self._port = port
-        self._settings = {
-            "log.dirs": IN_MEMORY if data_dir is None else fspath(data_dir),
-            "num.partitions": str(partitions),
-            "barnabas.durability": str(durability),
-            **_FOR_TESTS,
-            **{key: setting(value) for key, value in settings.items()},
-        }
         self._host: Host | None = None
         self._thread: LoopThread | None = None
         self._place: Place | None = None

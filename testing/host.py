@@ -10,6 +10,7 @@ import trio
 
 from barnabas.broker.clock import Clock
 from barnabas.broker.configuration.node_config import NodeConfig
+from barnabas.broker.event_log import Event, Level
 from barnabas.broker.node import Node
 from barnabas.broker.start_problems import sentences
 from barnabas.replication.watermark import Watermark
@@ -87,6 +88,8 @@ class Host:
             return
         try:
             config = NodeConfig.load({}, dict(self._settings))
+            for notice in config.notices:
+                self._history.note(Event(notice.text, Level.WARNING if notice.warning else Level.INFO))
             node = Node(
                 config,
                 clock=self._clock,

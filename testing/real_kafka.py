@@ -32,7 +32,8 @@ from barnabas.testing.broker import Broker
 from barnabas.testing.groups import Group, GroupMember
 from barnabas.testing.reading import READ_COMMITTED
 from barnabas.testing.record import Record
-from barnabas.testing.topics import Headers, as_bytes, as_headers, setting
+from barnabas.testing.settings import as_text
+from barnabas.testing.topics import Headers, as_bytes, as_headers
 from barnabas.testing.waiting import NotInTime
 
 __all__ = ["RealKafka"]
@@ -74,7 +75,7 @@ class RealKafka:
         return {name: len(topic.partitions) for name, topic in sorted(found.items()) if not topic.is_internal}
 
     def create_topic(self, name: str, partitions: int = 1, config: Mapping[str, object] | None = None) -> None:
-        configs = [CreatableTopicConfig(name=key, value=setting(value)) for key, value in (config or {}).items()]
+        configs = [CreatableTopicConfig(name=key, value=as_text(value)) for key, value in (config or {}).items()]
         topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=-1, configs=configs)
         request = CreateTopicsRequest(topics=[topic], timeout_ms=int(_TIMEOUT_S * 1000))
         with self._lock:

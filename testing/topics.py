@@ -15,11 +15,12 @@ from barnabas.protocol.record import Record as NewRecord
 from barnabas.testing.asking import ask
 from barnabas.testing.reading import UnknownTopic
 from barnabas.testing.record import Record
+from barnabas.testing.settings import as_text
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
-__all__ = ["Headers", "append", "as_bytes", "as_headers", "create", "delete", "listed", "setting"]
+__all__ = ["Headers", "append", "as_bytes", "as_headers", "create", "delete", "listed"]
 
 TIMEOUT_MS = 10_000
 
@@ -34,7 +35,7 @@ async def create(node: Node, name: str, partitions: int, config: Mapping[str, ob
         CreateTopicsResponse,
     )
 
-    configs = [CreatableTopicConfig(name=key, value=setting(value)) for key, value in config.items()]
+    configs = [CreatableTopicConfig(name=key, value=as_text(value)) for key, value in config.items()]
     topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=-1, configs=configs)
     answer = await ask(node, CreateTopicsRequest(topics=[topic]), CreateTopicsResponse)
     for one in answer.topics:
@@ -98,11 +99,6 @@ def as_bytes(value: object) -> bytes | None:
 def as_headers(headers: Headers) -> list[tuple[str, bytes | None]]:
     pairs = headers.items() if isinstance(headers, Mapping) else headers
     return [(name, as_bytes(value)) for name, value in pairs]
-
-
-def setting(value: object) -> str:
-    """As Kafka writes it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _check(error_code: int, message: str | None, what: str) -> None:

@@ -11,7 +11,7 @@ listeners or log.dirs, it is what they come to.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -34,7 +34,7 @@ from barnabas.broker.configuration.to_come import is_to_come
 from barnabas.broker.configuration.values import ConfigurationError, Values, read_values
 from barnabas.storage.topic_config import TopicConfig
 
-__all__ = ["NodeConfig", "Notice"]
+__all__ = ["NodeConfig", "Notice", "keys_without_effect"]
 
 
 class Notice(NamedTuple):
@@ -188,19 +188,23 @@ def _derived(values: Values) -> dict[str, Any]:
 def _notices(given: Mapping[str, str]) -> Iterator[Notice]:
     known = [KEYS[name] for name in sorted(given) if name in KEYS and not KEYS[name].dynamic_only]
     idle = [key.name for key in known if not key.does]
-    others = [name for name in sorted(given) if name not in KEYS or KEYS[name].dynamic_only]
-    former = [name for name in others if name.startswith(FORMER_KEYS)]
+    former = [name for name in sorted(given) if name not in KEYS and name.startswith(FORMER_KEYS)]
     if idle or former:
         yield Notice(False, f"These keys are accepted and have no effect in Barnabas: {', '.join(idle + former)}.")
     to_come = [key.name for key in known if key.does and is_to_come(key.name)]
     if to_come:
         yield Notice(False, f"These keys are accepted and have no effect in Barnabas yet: {', '.join(to_come)}.")
-    for name in others:
-        if name.startswith(FREE_PREFIXES) or name in former or name in AUTHORIZER_KEYS:
-            continue
+    for name, why, instead in keys_without_effect(given):
+        yield Notice(True, f"{name} {why}, and is left alone{f': did you mean {instead}?' if instead else '.'}")
+
+
+def keys_without_effect(given: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+    """Those that Kafka's start leaves alone: why, and the key that may be meant."""
+    for name in sorted(given):
         if name in KEYS:
-            yield Notice(True, f"{name} is left alone: it can only be set while the broker runs, with kafka-configs.")
-            continue
-        near = difflib.get_close_matches(name, KEYS, 1)
-        hint = f": did you mean {near[0]}?" if near else "."
-        yield Notice(True, f"{name} is no key of a broker, and is left alone{hint}")
+            if KEYS[name].dynamic_only:
+                yield name, "can only be set while the broker runs, with kafka-configs", ""
+        elif not name.startswith((*FREE_PREFIXES, *FORMER_KEYS)) and name not in AUTHORIZER_KEYS:
+            # Containers of Kafka take its keys from the environment, as KAFKA_MESSAGE_MAX_BYTES.
+            spelled = name.lower().removeprefix("kafka_").replace("_", ".")
+            yield name, "is no key of a broker", next(iter(difflib.get_close_matches(spelled, KEYS, 1)), "")

@@ -130,6 +130,32 @@ def test_what_keeps_it_from_starting_is_said_to_the_caller(tmp_path: Path) -> No
         Broker(settings={"barnabas.durability": "kafka"})
     with pytest.raises(ValueError, match=r"listeners is said in another way: Broker\(port=\.\.\.\)"):
         Broker(settings={"listeners": "PLAINTEXT://:9092"})
+    with pytest.raises(ValueError, match="port=70000: ports go to 65535"):
+        Broker(port=70_000)
+
+
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [
+        ("auto.create.topic.enable", r"is no key of a broker: did you mean auto\.create\.topics\.enable\?"),
+        ("retention.ms", r"is no key of a broker: did you mean log\.retention\.ms\?"),
+        ("KAFKA_AUTO_CREATE_TOPICS_ENABLE", r"is no key of a broker: did you mean auto\.create\.topics\.enable\?"),
+        ("leader.replication.throttled.rate", "can only be set while the broker runs, with kafka-configs$"),
+    ],
+)
+def test_a_setting_that_would_do_nothing_is_refused(key: str, told: str) -> None:
+    """A test that sets it would pass, or fail, for another reason than it says."""
+    with pytest.raises(ValueError, match=f"^settings: {key} {told}"):
+        Broker(settings={key: "false"})
+
+
+def test_settings_are_a_dict_and_what_the_start_says_of_them_is_an_event() -> None:
+    with pytest.raises(TypeError, match="is no dict of Kafka's keys"):
+        Broker(settings=["message.max.bytes=1"])  # type: ignore[arg-type]
+    with Broker(settings={"background.threads": 4}) as broker:
+        assert "These keys are accepted and have no effect in Barnabas: background.threads." in broker.events()
+    with Broker() as broker:
+        assert not [event for event in broker.events() if "no effect" in event]
 
 
 class TestWithUnittest(unittest.TestCase):
