@@ -109,7 +109,9 @@ class AsyncBroker(Trouble):
 
         return await self._carry_out(look)
 
-    async def create_topic(self, name: str, partitions: int = 1, config: Mapping[str, object] | None = None) -> None:
+    async def create_topic(
+        self, name: str, partitions: int | None = None, config: Mapping[str, object] | None = None
+    ) -> None:
         await self._carry_out(lambda host: create(host.node, name, partitions, config or {}))
 
     async def delete_topic(self, name: str) -> None:

@@ -107,8 +107,11 @@ class Broker(Trouble):
         """How many partitions each has; the broker's own are not among them."""
         return self._embedded.do(lambda host: listed(host.node))
 
-    def create_topic(self, name: str, partitions: int = 1, config: Mapping[str, object] | None = None) -> None:
-        """KafkaError has the code that a client would get, as TOPIC_ALREADY_EXISTS."""
+    def create_topic(
+        self, name: str, partitions: int | None = None, config: Mapping[str, object] | None = None
+    ) -> None:
+        """With num.partitions, unless it is said how many. `config` is the topic's, as retention.ms. KafkaError has the
+        code that a client would get, as TOPIC_ALREADY_EXISTS."""
         self._embedded.carry_out(lambda host: create(host.node, name, partitions, config or {}))
 
     def delete_topic(self, name: str) -> None:

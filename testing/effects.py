@@ -76,6 +76,9 @@ def can_fail_with(code: ErrorCode) -> Suits:
 
 
 def delay(seconds: float, *, after_appending: bool) -> Effect:
+    if not seconds >= 0:
+        raise ValueError(f"seconds={seconds!r}: nothing is done before it is asked for")
+
     async def effect(node: Node, call: Call, request: Message, handler: Handler) -> Response:
         if after_appending:
             answer = await carried_out(handler, node, call, request)
@@ -107,6 +110,8 @@ def drop(*, after_appending: bool) -> Effect:
 
 def throttle(milliseconds: int) -> Effect:
     """As a quota: the answer comes at once and says how long, and nothing more is read for that time."""
+    if not isinstance(milliseconds, int) or milliseconds < 0:
+        raise ValueError(f"milliseconds={milliseconds!r}: Kafka's answers have room for a whole number of them")
 
     async def effect(node: Node, call: Call, request: Message, handler: Handler) -> Response:
         answer: Any = await carried_out(handler, node, call, request)

@@ -11,6 +11,8 @@ request.
 
 from __future__ import annotations
 
+import difflib
+import re
 import threading
 from collections.abc import Awaitable, Callable, Iterable
 from types import TracebackType
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from barnabas.broker.node import Node
     from barnabas.protocol.schema import Message
 
-__all__ = ["Fault", "Faults", "api_keys", "error_code"]
+__all__ = ["Apis", "Fault", "Faults", "api_keys", "error_code"]
 
 FETCH = 1
 Apis = str | int | Iterable[str | int]
@@ -148,8 +150,8 @@ class Faults:
         client_id: str | None,
         suits: Suits = _all,
     ) -> Fault:
-        if times is not None and times < 1:
-            raise ValueError(f"times={times}: a fault is met at least once, or by all with times=None")
+        if times is not None and (not isinstance(times, int) or times < 1):
+            raise ValueError(f"times={times!r}: a fault is met at least once, or by all with times=None")
         fault = Fault(self, what, api_keys(apis), effect, times, topic, client_id, suits)
         with self._lock:
             self._set += (fault,)
@@ -173,11 +175,12 @@ class Faults:
 
 def api_keys(apis: Apis) -> frozenset[int]:
     """By names as Kafka's, or keys; "*" stands for all."""
-    if isinstance(apis, str | int):
-        if apis == "*":
-            return frozenset(MODULES)
-        return frozenset({_api_key(apis)})
-    return frozenset(map(_api_key, apis))
+    if apis == "*":
+        return frozenset(MODULES)
+    keys = frozenset(map(_api_key, [apis] if isinstance(apis, str | int) else apis))
+    if not keys:
+        raise ValueError('no API is named; "*" stands for all')
+    return keys
 
 
 def _api_key(api: str | int) -> int:
@@ -186,11 +189,18 @@ def _api_key(api: str | int) -> int:
     if key in MODULES:
         assert isinstance(key, int)
         return key
-    import difflib
-
     near = difflib.get_close_matches(str(api).lower(), by_name, 1)
     meant = f"; did you mean {APIS[by_name[near[0]]].name}?" if near else ""
     raise ValueError(f"this broker answers no API {api!r}{meant}")
+
+
+_FORMER_NAMES = {
+    "NOT_LEADER_FOR_PARTITION": "NOT_LEADER_OR_FOLLOWER",
+    "GROUP_COORDINATOR_NOT_AVAILABLE": "COORDINATOR_NOT_AVAILABLE",
+    "GROUP_LOAD_IN_PROGRESS": "COORDINATOR_LOAD_IN_PROGRESS",
+    "NOT_COORDINATOR_FOR_GROUP": "NOT_COORDINATOR",
+}
+"""As Kafka's protocol had them once, and client libraries still have them."""
 
 
 def error_code(error: ErrorCode | str | int) -> ErrorCode:
@@ -198,10 +208,16 @@ def error_code(error: ErrorCode | str | int) -> ErrorCode:
     try:
         code = ErrorCode[error.upper()] if isinstance(error, str) else ErrorCode(error)
     except (KeyError, ValueError):
-        import difflib
-
-        near = difflib.get_close_matches(str(error).upper(), ErrorCode.__members__, 1)
-        raise ValueError(f"Kafka has no error {error!r}{f'; did you mean {near[0]}?' if near else ''}") from None
+        meant = _meant(error) if isinstance(error, str) else None
+        raise ValueError(f"Kafka has no error {error!r}{f'; did you mean {meant}?' if meant else ''}") from None
     if code is ErrorCode.NONE:
         raise ValueError("NONE is no error")
     return code
+
+
+def _meant(error: str) -> str | None:
+    """Libraries have exceptions for them: NotLeaderForPartitionError, UnknownTopicOrPartitionException."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", error).upper()
+    words = words.removesuffix("_ERROR").removesuffix("_EXCEPTION")
+    near = difflib.get_close_matches(words, {*ErrorCode.__members__, *_FORMER_NAMES} - {"NONE"}, 1)
+    return _FORMER_NAMES.get(near[0], near[0]) if near else None

@@ -160,7 +160,10 @@ class LoopThread:
 
     def _post(self, promise: Promise[T], action: Callable[[], None]) -> None:
         if self.is_current:
-            raise RuntimeError("this waits for the broker's loop, and must not be called in it")
+            raise RuntimeError(
+                "the broker was asked in its own thread, where it would wait for itself: "
+                "a function that it is given, as matching=, has to do without it"
+            )
         if not self.is_alive:
             promise.fail(_gone() if self._process == os.getpid() else _elsewhere(self._process))
             return

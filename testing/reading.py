@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from barnabas.broker.auto_creation import INTERNAL_TOPICS
 from barnabas.protocol.batches import iterate_batches
 from barnabas.protocol.record import read_records
 from barnabas.testing.record import Record
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.coordination.cluster.topics import Topic
     from barnabas.protocol.schema import Uuid
     from barnabas.replication.partition import Partition
     from barnabas.replication.watermark import Watermark
 
-__all__ = ["READ_COMMITTED", "READ_UNCOMMITTED", "Reader", "UnknownTopic"]
+__all__ = ["READ_COMMITTED", "READ_UNCOMMITTED", "Reader", "UnknownTopic", "find_topic"]
 
 READ_COMMITTED = "read_committed"
 READ_UNCOMMITTED = "read_uncommitted"
@@ -26,6 +28,17 @@ _READ_BYTES = 1 << 20
 
 class UnknownTopic(LookupError):  # noqa: N818 - a state of the topic
     """There is no topic of that name, or it has no such partition."""
+
+
+def find_topic(node: Node, name: str, partition: int | None = None) -> Topic:
+    """With that partition, if one is said; UnknownTopic has what there is instead."""
+    known = node.image.topics.by_name.get(name)
+    if known is None:
+        there = ", ".join(sorted(topic.name for topic in node.image.topics if topic.name not in INTERNAL_TOPICS))
+        raise UnknownTopic(f"there is no topic {name}; there are: {there or 'none'}")
+    if partition is not None and partition not in known.partitions:
+        raise UnknownTopic(f"{name} has no partition {partition}, but {len(known.partitions)} in all")
+    return known
 
 
 class Reader:
@@ -42,12 +55,7 @@ class Reader:
         self._next: dict[int, int] = {}
 
     def check(self, node: Node) -> None:
-        known = node.image.topics.by_name.get(self.topic)
-        if known is None:
-            there = ", ".join(sorted(topic.name for topic in node.image.topics)) or "none"
-            raise UnknownTopic(f"there is no topic {self.topic}; there are: {there}")
-        if self._partition is not None and self._partition not in known.partitions:
-            raise UnknownTopic(f"{self.topic} has no partition {self._partition}, but {len(known.partitions)} in all")
+        find_topic(node, self.topic, self._partition)
 
     async def read_there(self, node: Node) -> list[Record]:
         """Of a topic that has to be there."""

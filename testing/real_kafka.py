@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NoReturn, Self
 
 import pytest
@@ -30,11 +31,19 @@ from barnabas.protocol.messages.create_topics import (
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 from barnabas.testing.broker import Broker
 from barnabas.testing.groups import Group, GroupMember
-from barnabas.testing.reading import READ_COMMITTED
+from barnabas.testing.reading import READ_COMMITTED, UnknownTopic
 from barnabas.testing.record import Record
 from barnabas.testing.settings import as_text
-from barnabas.testing.topics import Headers, as_bytes, as_headers
-from barnabas.testing.waiting import NotInTime
+from barnabas.testing.topics import Headers, as_bytes, as_headers, number_of_partitions
+from barnabas.testing.waiting import (
+    NotInTime,
+    check_waiting,
+    counted,
+    group_is_not_settled,
+    is_settled,
+    offset_is_not_committed,
+    shown,
+)
 
 __all__ = ["RealKafka"]
 
@@ -74,16 +83,19 @@ class RealKafka:
             found = self._cluster.topics()
         return {name: len(topic.partitions) for name, topic in sorted(found.items()) if not topic.is_internal}
 
-    def create_topic(self, name: str, partitions: int = 1, config: Mapping[str, object] | None = None) -> None:
+    def create_topic(
+        self, name: str, partitions: int | None = None, config: Mapping[str, object] | None = None
+    ) -> None:
         configs = [CreatableTopicConfig(name=key, value=as_text(value)) for key, value in (config or {}).items()]
-        topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=-1, configs=configs)
+        asked = number_of_partitions(partitions)
+        topic = CreatableTopic(name=name, num_partitions=asked, replication_factor=-1, configs=configs)
         request = CreateTopicsRequest(topics=[topic], timeout_ms=int(_TIMEOUT_S * 1000))
         with self._lock:
             for one in self._cluster.ask_controller(request, CreateTopicsResponse).topics:
                 check(one.error_code, one.error_message)
-            # Brokers learn of it a moment later than the controller.
-            made = [Partition(name, number) for number in range(partitions)]
-            self._cluster.retry(lambda: self._cluster.by_leader(made))
+                # Brokers learn of it a moment later than the controller.
+                made = [Partition(name, number) for number in range(max(asked, one.num_partitions))]
+                self._cluster.retry(partial(self._cluster.by_leader, made))
 
     def delete_topic(self, name: str) -> None:
         request = DeleteTopicsRequest(topics=[DeleteTopicState(name=name)], timeout_ms=int(_TIMEOUT_S * 1000))
@@ -127,24 +139,37 @@ class RealKafka:
         matching: Callable[[Record], object] | None = None,
         isolation: str = READ_COMMITTED,
     ) -> list[Record]:
+        check_waiting(count, timeout)
         deadline = time.monotonic() + timeout
         found: list[Record] = []
-        while time.monotonic() < deadline:
-            if topic in self.topics():
+        instead, is_last = "", False
+        while not is_last:
+            try:
                 with self._reader(topic, partition, isolation) as reader:
-                    while time.monotonic() < deadline:
-                        found = [one for one in reader.read() if matching is None or matching(one)]
+                    while not is_last:
+                        is_last = time.monotonic() >= deadline
+                        there = reader.read()
+                        found = [one for one in there if matching is None or matching(one)]
                         if len(found) >= count:
                             return found
-            time.sleep(_PAUSE_S)
-        raise NotInTime(f"{topic} has {len(found)} such records after {timeout:g} s, not {count}")
+                        instead = shown(there)
+                        time.sleep(_PAUSE_S)
+            except UnknownTopic as unknown:
+                is_last = time.monotonic() >= deadline
+                instead = str(unknown)
+                time.sleep(_PAUSE_S)
+        wanted = "record" if matching is None else "matching record"
+        raise NotInTime(f"{topic} has {counted(len(found), wanted)} after {timeout:g} s, not {count}: {instead}")
 
     @contextmanager
     def _reader(self, topic: str, partition: int | None, isolation: str) -> Iterator[_Reader]:
         from kafka import KafkaConsumer
 
-        with self._lock:
-            partitions = len(self._cluster.topics([topic])[topic].partitions)
+        topics = self.topics()
+        if topic not in topics:
+            raise UnknownTopic(f"there is no topic {topic}; there are: {', '.join(topics) or 'none'}")
+        if partition is not None and partition not in range(topics[topic]):
+            raise UnknownTopic(f"{topic} has no partition {partition}, but {topics[topic]} in all")
         consumer = KafkaConsumer(
             bootstrap_servers=self.bootstrap_servers,
             isolation_level=isolation,
@@ -152,7 +177,7 @@ class RealKafka:
             auto_offset_reset="earliest",
         )
         try:
-            yield _Reader(consumer, topic, range(partitions) if partition is None else [partition])
+            yield _Reader(consumer, topic, range(topics[topic]) if partition is None else [partition])
         finally:
             consumer.close()
 
@@ -166,10 +191,11 @@ class RealKafka:
         return {name: _group(one) for name, one in described.items() if not isinstance(one, KafkaError)}
 
     def wait_for_group(self, group: str, members: int = 1, timeout: float = _PATIENCE_S) -> Group:
+        check_waiting(1, timeout)
         deadline = time.monotonic() + timeout
-        while (found := self.groups().get(group)) is None or not _is_settled(found, members):
+        while (found := (groups := self.groups()).get(group)) is None or not is_settled(found, members):
             if time.monotonic() > deadline:
-                raise NotInTime(f"group {group} does not have {members} members after {timeout:g} s: it is {found}")
+                raise NotInTime(group_is_not_settled(groups, group, members, timeout))
             time.sleep(_PAUSE_S)
         return found
 
@@ -183,10 +209,11 @@ class RealKafka:
     def wait_for_offset(
         self, group: str, topic: str, offset: int, *, partition: int = 0, timeout: float = _PATIENCE_S
     ) -> dict[tuple[str, int], int]:
+        check_waiting(1, timeout)
         deadline = time.monotonic() + timeout
         while (offsets := self.group_offsets(group)).get((topic, partition), -1) < offset:
             if time.monotonic() > deadline:
-                raise NotInTime(f"group {group} has committed {offsets} after {timeout:g} s, not {offset}")
+                raise NotInTime(offset_is_not_committed(offsets, group, topic, partition, offset, timeout))
             time.sleep(_PAUSE_S)
         return offsets
 
@@ -203,10 +230,6 @@ def _group(told: ClientGroup) -> Group:
         for one in told.members
     )
     return Group(told.name, told.state, told.assignor, members)
-
-
-def _is_settled(group: Group, members: int) -> bool:
-    return len(group.members) == members and group.state == ("Stable" if members else "Empty")
 
 
 class _Reader:

@@ -13,21 +13,21 @@ from barnabas.protocol.batches import Batch
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.record import Record as NewRecord
 from barnabas.testing.asking import ask
-from barnabas.testing.reading import UnknownTopic
+from barnabas.testing.reading import find_topic
 from barnabas.testing.record import Record
 from barnabas.testing.settings import as_text
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
-__all__ = ["Headers", "append", "as_bytes", "as_headers", "create", "delete", "listed"]
+__all__ = ["Headers", "append", "as_bytes", "as_headers", "create", "delete", "listed", "number_of_partitions"]
 
 TIMEOUT_MS = 10_000
 
 Headers = Mapping[str, bytes | str | None] | Iterable[tuple[str, bytes | str | None]]
 
 
-async def create(node: Node, name: str, partitions: int, config: Mapping[str, object]) -> None:
+async def create(node: Node, name: str, partitions: int | None, config: Mapping[str, object]) -> None:
     from barnabas.protocol.messages.create_topics import (
         CreatableTopic,
         CreatableTopicConfig,
@@ -36,17 +36,27 @@ async def create(node: Node, name: str, partitions: int, config: Mapping[str, ob
     )
 
     configs = [CreatableTopicConfig(name=key, value=as_text(value)) for key, value in config.items()]
-    topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=-1, configs=configs)
+    topic = CreatableTopic(
+        name=name, num_partitions=number_of_partitions(partitions), replication_factor=-1, configs=configs
+    )
     answer = await ask(node, CreateTopicsRequest(topics=[topic]), CreateTopicsResponse)
     for one in answer.topics:
         _check(one.error_code, one.error_message, f"the topic {name} cannot be created")
 
 
+def number_of_partitions(partitions: int | None) -> int:
+    """As Kafka is told: who says nothing gets num.partitions."""
+    if partitions is None:
+        return -1
+    if not isinstance(partitions, int) or isinstance(partitions, bool) or partitions < 1:
+        raise ValueError(f"partitions={partitions!r}: a topic has 1 partition or more")
+    return partitions
+
+
 async def delete(node: Node, name: str) -> None:
     from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 
-    if name not in node.image.topics.by_name:
-        raise UnknownTopic(f"there is no topic {name}")
+    find_topic(node, name)
     request = DeleteTopicsRequest(topics=[DeleteTopicState(name=name)], timeout_ms=TIMEOUT_MS)
     answer = await ask(node, request, DeleteTopicsResponse)
     for one in answer.responses:
@@ -64,12 +74,11 @@ async def append(node: Node, topic: str, partition: int | None, record: NewRecor
     from barnabas.protocol.batch_builder import build_batch
     from barnabas.testing.partitioner import partition_of_key
 
-    known = node.image.topics.by_name.get(topic)
-    if known is None and node.config.auto_create_topics_enable:
-        await create(node, topic, -1, {})
-        known = node.image.topics.by_name.get(topic)
-    if known is None or (partition is not None and partition not in known.partitions):
-        raise UnknownTopic(f"there is no topic {topic}" if known is None else f"{topic} has no partition {partition}")
+    if topic in INTERNAL_TOPICS:
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic} is the broker's own: nobody else writes there")
+    if topic not in node.image.topics.by_name and node.config.auto_create_topics_enable:
+        await create(node, topic, None, {})
+    known = find_topic(node, topic, partition)
     if partition is None:
         partition = 0 if record.key is None else partition_of_key(record.key, len(known.partitions))
     led = node.partition(topic, partition)

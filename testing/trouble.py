@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Self
 
+from barnabas.protocol.apis import APIS
 from barnabas.testing import effects
-from barnabas.testing.faults import Effect, Fault, error_code
+from barnabas.testing.faults import Apis, Effect, Fault, api_keys, error_code
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from barnabas.testing.history import Request
 
 __all__ = ["Paused", "Trouble"]
-
-Apis = str | int | Iterable[str | int]
 
 
 class Paused:
@@ -131,9 +129,10 @@ class Trouble:
 
     # What the broker saw
 
-    def requests(self, api: str | None = None) -> list[Request]:
-        """The last thousand, the oldest in front; of one API, if one is named."""
-        return [one for one in list(self._embedded.history.requests) if api is None or one.api == api]
+    def requests(self, api: Apis = "*") -> list[Request]:
+        """The last thousand, the oldest in front; of one API or several, if they are named."""
+        names = {APIS[key].name for key in api_keys(api)}
+        return [one for one in list(self._embedded.history.requests) if one.api in names]
 
     def events(self) -> list[str]:
         """What `barnabas start` would have written to its log."""

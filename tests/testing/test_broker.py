@@ -57,17 +57,52 @@ def test_who_waits_in_vain_is_told_what_there_is(shared: Broker) -> None:
     shared.produce("few", "only", key="k")
     with pytest.raises(NotInTime, match=r"few has 1 record after 0\.05 s, not 2: \n  few-\d @0 key=b'k' value=b'only'"):
         shared.wait_for("few", count=2, timeout=0.05)
-    with pytest.raises(TimeoutError, match=r"there is no such topic; there are: .*few"):
+    with pytest.raises(TimeoutError, match=r"there is no topic fews; there are: few, "):
         shared.wait_for("fews", timeout=0.01)
-    with pytest.raises(AssertionError, match=r"after 0\.01 s there is no group nobody"):
+    with pytest.raises(AssertionError, match=r"after 0\.01 s there is no group nobody; there are: "):
         shared.wait_for_group("nobody", timeout=0.01)
     with pytest.raises(AssertionError, match=r"group nobody has not committed offset 1 of few-0 .* no offsets at all"):
         shared.wait_for_offset("nobody", "few", 1, timeout=0.01)
+    with pytest.raises(NotInTime, match="few has no partition 9, but 2 in all"):
+        shared.wait_for("few", partition=9, timeout=0)
     with pytest.raises(UnknownTopic, match="few has no partition 9, but 2 in all"):
         shared.records("few", partition=9)
+    with pytest.raises(UnknownTopic, match="few has no partition 9, but 2 in all"):
+        shared.produce("few", "", partition=9)
+    with pytest.raises(ValueError, match="count=0: wait for 1 record or more"):
+        shared.wait_for("few", count=0)
+    for wrong in (None, -1):
+        with pytest.raises(ValueError, match=f"timeout={wrong}: it is a number of seconds"):
+            shared.wait_for("few", timeout=wrong)  # type: ignore[arg-type]
+
+
+def test_who_does_not_wait_is_told_what_is_there_already(shared: Broker) -> None:
+    shared.produce("there", "at once")
+    assert [record.text for record in shared.wait_for("there", timeout=0)] == ["at once"]
+    with pytest.raises(NotInTime, match=r"there has 1 record after 0 s, not 2: \n  there-0 @0"):
+        shared.wait_for("there", count=2, timeout=0)
+
+
+def test_the_brokers_own_topics_are_not_shown_and_not_written_to(shared: Broker) -> None:
+    shared.produce("theirs", "")
+    consumer = KafkaConsumer(
+        "theirs", bootstrap_servers=shared.bootstrap_servers, group_id="own", auto_offset_reset="earliest"
+    )
+    next(consumer)
+    shared.wait_for_group("own")
+    consumer.close()
+    with pytest.raises(UnknownTopic, match=r"there are: (?!.*__consumer_offsets)"):
+        shared.records("their")
+    with pytest.raises(KafkaError, match="INVALID_TOPIC_EXCEPTION: __consumer_offsets is the broker's own"):
+        shared.produce("__consumer_offsets", "", partition=0)
 
 
 def test_topics_are_made_and_deleted_as_by_an_admin(shared: Broker) -> None:
+    shared.create_topic("as-the-broker-is-told")
+    assert shared.topics()["as-the-broker-is-told"] == 2
+    for wrong in (0, -1, "3", True):
+        with pytest.raises(ValueError, match=f"partitions={wrong!r}: a topic has 1 partition or more"):
+            shared.create_topic("none", partitions=wrong)  # type: ignore[arg-type]
     shared.create_topic("made", partitions=3, config={"retention.ms": 1000, "preallocate": False})
     assert shared.topics()["made"] == 3
     with pytest.raises(KafkaError, match="TOPIC_ALREADY_EXISTS") as refused:

@@ -277,9 +277,43 @@ def test_what_cannot_be_asked_for_is_said() -> None:
     broker = Broker()
     with pytest.raises(ValueError, match="answers no API 'Prodcue'; did you mean Produce"):
         broker.fail_next("Prodcue", "NOT_ENOUGH_REPLICAS")
-    with pytest.raises(ValueError, match="no error 'NOT_ENOUGH_REPLICA'; did you mean NOT_ENOUGH_REPLICAS"):
-        broker.fail_next("Produce", "NOT_ENOUGH_REPLICA")
+    with pytest.raises(ValueError, match="answers no API 'Prodcue'; did you mean Produce"):
+        broker.requests("Prodcue")
+    with pytest.raises(ValueError, match="no API is named"):
+        broker.drop_next([])
     with pytest.raises(ValueError, match="NONE is no error"):
         broker.fail_next("Produce", 0)
-    with pytest.raises(ValueError, match="times=0"):
-        broker.drop_next("Produce", times=0)
+    for times in (0, 1.5):
+        with pytest.raises(ValueError, match=f"times={times}: a fault is met at least once"):
+            broker.drop_next("Produce", times=times)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="seconds=-1: nothing is done before"):
+        broker.delay_next("Produce", -1)
+    for milliseconds in (-1, 0.5):
+        with pytest.raises(ValueError, match=f"milliseconds={milliseconds}: Kafka's answers have room for"):
+            broker.throttle("Produce", milliseconds)  # type: ignore[arg-type]
+    assert "faults" not in broker.report()
+
+
+@pytest.mark.parametrize(
+    ("error", "meant"),
+    [
+        ("NOT_ENOUGH_REPLICA", "NOT_ENOUGH_REPLICAS"),
+        ("NotLeaderForPartitionError", "NOT_LEADER_OR_FOLLOWER"),
+        ("NOT_LEADER_FOR_PARTITION", "NOT_LEADER_OR_FOLLOWER"),
+        ("UnknownTopicOrPartitionException", "UNKNOWN_TOPIC_OR_PARTITION"),
+        ("GroupCoordinatorNotAvailableError", "COORDINATOR_NOT_AVAILABLE"),
+        ("RequestTimedOutError", "REQUEST_TIMED_OUT"),
+    ],
+)
+def test_an_error_as_a_client_library_calls_it_is_recognised(error: str, meant: str) -> None:
+    with pytest.raises(ValueError, match=f"no error '{error}'; did you mean {meant}\\?"):
+        Broker().fail_next("Produce", error)
+
+
+def test_requests_are_found_by_one_name_or_several(broker: Broker, topic: str) -> None:
+    client = producer(broker)
+    client.produce(topic, b"value")
+    assert client.flush(10) == 0
+    assert {one.api for one in broker.requests(["produce", "Metadata"])} == {"Produce", "Metadata"}
+    assert {one.api for one in broker.requests("produce")} == {"Produce"}
+    assert len(broker.requests()) > len(broker.requests(["produce", "Metadata"]))

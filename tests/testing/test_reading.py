@@ -136,3 +136,5 @@ def test_only_what_matches_counts(broker: Broker) -> None:
         broker.wait_for("some", matching=lambda record: record.key is not None, timeout=0.01)
     with pytest.raises(ZeroDivisionError):
         broker.wait_for("some", matching=lambda _record: 1 / 0)
+    with pytest.raises(RuntimeError, match="a function that it is given, as matching=, has to do without it"):
+        broker.wait_for("some", matching=lambda _record: broker.topics())
