@@ -33,9 +33,9 @@ class WrongMarker(Exception):  # noqa: N818 - named for what was met
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    partitions: int = 1
+    partitions: int | None = None
     config: Mapping[str, object] = field(default_factory=dict)
-    """Of the topic that `kafka_topic` makes."""
+    """Of the topic that `kafka_topic` makes; None is the broker's num.partitions."""
     settings: Mapping[str, object] = field(default_factory=dict)
     own_broker: bool = False
     """Also where it has settings: the session's broker keeps those it was started with."""
@@ -53,7 +53,7 @@ def wish_of(markers: Iterable[Marker]) -> Wish:
         own_broker = given.get("own_broker", own_broker) if own_broker is None else own_broker
         config = {**given.get("config", {}), **config}
         settings = {**given.get("settings", {}), **settings}
-    return Wish(partitions or 1, config, settings, bool(settings) if own_broker is None else own_broker)
+    return Wish(partitions, config, settings, bool(settings) if own_broker is None else own_broker)
 
 
 def _check(marker: Marker) -> None:
@@ -65,6 +65,8 @@ def _check(marker: Marker) -> None:
         if not isinstance(value, _KNOWN[name]):
             wanted = "a dict" if _KNOWN[name] is Mapping else f"of type {_KNOWN[name].__name__}"
             raise WrongMarker(f"@pytest.mark.kafka({name}={value!r}) is wrong: it must be {wanted}.")
+        if name == "partitions" and (value < 1 or value is True):
+            raise WrongMarker(f"@pytest.mark.kafka(partitions={value!r}) is wrong: a topic has 1 partition or more.")
 
 
 def topic_name(test: str) -> str:

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from barnabas.testing.pytest_session import Kafka, KafkaOfSession
 
 MARKER = (
-    "kafka(partitions=1, config={}, settings={}, own_broker=False): how many partitions the test's kafka_topic has and "
-    "with which topic configuration; settings of the broker, or own_broker=True, give the test a broker of its own"
+    "kafka(partitions=None, config={}, settings={}, own_broker=False): how many partitions the test's kafka_topic has, "
+    "num.partitions if it is not said, and with which topic configuration; settings of the broker, or own_broker=True, "
+    "give the test a broker of its own"
 )
 
 _OPENED = "barnabas.testing.embedded"

@@ -124,7 +124,13 @@ def fresh_topic(kafka: Kafka, test: str, wish: Wish) -> Iterator[str]:
             f"kafka_topic needs Barnabas's fixture kafka, and this project has its own, a {kind}.", pytrace=False
         )
     name = topic_name(test)
-    kafka.create_topic(name, partitions=wish.partitions, config=wish.config)
+    problem = ""
+    try:
+        kafka.create_topic(name, partitions=wish.partitions, config=wish.config)
+    except (KafkaError, ClientError) as error:
+        problem = str(error)
+    if problem:
+        pytest.fail(f"@pytest.mark.kafka(partitions=..., config=...): {problem}", pytrace=False)
     yield name
     # The test may have deleted it, or its broker.
     with suppress(UnknownTopic, KafkaError, BrokerFailed, ClientError):

@@ -167,6 +167,17 @@ def test_a_wrong_value(kafka):
 def test_a_place(kafka):
     pass
 
+@pytest.mark.kafka(settings={"auto.create.topic.enable": False})
+def test_a_setting_that_is_none(kafka):
+    pass
+
+@pytest.mark.kafka(partitions=0)
+def test_no_partitions(kafka_topic):
+    pass
+
+@pytest.mark.kafka(config={"retention.m": 1000})
+def test_a_configuration_that_is_none(kafka_topic):
+    pass
 """
 
 FAILING = """
@@ -311,8 +322,16 @@ def test_the_one_before_has_left_nothing(kafka):
     assert not [name for name in kafka.topics() if name.startswith("test_records")]
 
 def test_nothing_comes(kafka, kafka_topic):
-    with pytest.raises(AssertionError, match="after 0.2 s, not 1"):
+    with pytest.raises(AssertionError, match="no records after 0.2 s, not 1: it is empty"):
         kafka.wait_for(kafka_topic, timeout=0.2)
+    sent = kafka.produce(kafka_topic, "7", partition=0)
+    assert kafka.wait_for(kafka_topic, timeout=0) == [sent]
+    with pytest.raises(AssertionError, match="has 1 record after 0 s, not 2: \\n  .*-0 @0 key=None value=b'7'"):
+        kafka.wait_for(kafka_topic, count=2, timeout=0)
+    with pytest.raises(AssertionError, match="has no partition 9, but 1 in all"):
+        kafka.wait_for(kafka_topic, partition=9, timeout=0)
+    with pytest.raises(LookupError, match="there is no topic nothing; there are: .*test_nothing_comes"):
+        kafka.records("nothing")
     with pytest.raises(AssertionError, match="after 0.2 s"):
         kafka.wait_for_group(kafka_topic, timeout=0.2)
     with pytest.raises(AssertionError, match="after 0.2 s"):
@@ -336,7 +355,7 @@ def test_the_fixtures(suite: Suite) -> None:
     told = ends_with(
         suite("--strict-markers", **{f"test_{name}": text for name, text in files.items()}),
         passed=10 + 3 + 1 + 0 + 3,
-        errors=1 + 0 + 1 + 4 + 0,
+        errors=1 + 0 + 1 + 7 + 0,
     )
     for words in (
         "own_broker= and settings= of @pytest.mark.kafka here, and open a barnabas.testing.Broker in setUp",
@@ -344,9 +363,13 @@ def test_the_fixtures(suite: Suite) -> None:
         "@pytest.mark.kafka has no partition=: it has partitions, config, settings, own_broker.",
         "@pytest.mark.kafka(settings=...): log.retention.ms=soon is wrong",
         "@pytest.mark.kafka(settings=...): listeners is said in another way",
+        "auto.create.topic.enable is no key of a broker: did you mean auto.create.topics.enable?",
+        "@pytest.mark.kafka(partitions=0) is wrong: a topic has 1 partition or more.",
+        "INVALID_CONFIG: the topic test_a_configuration_that_is_none-",
         "kafka_topic needs Barnabas's fixture kafka, and this project has its own, a str.",
     ):
         assert words in told
+    assert "testing/topics.py" not in told
 
 
 @pytest.mark.java
