@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from barnabas.testing.async_broker import AsyncBroker as AsyncBroker
     from barnabas.testing.broker import Broker as Broker
     from barnabas.testing.clock import Clock as Clock
+    from barnabas.testing.errors import BrokerFailed as BrokerFailed
+    from barnabas.testing.errors import NotInTime as NotInTime
+    from barnabas.testing.errors import UnknownTopic as UnknownTopic
     from barnabas.testing.faults import Fault as Fault
     from barnabas.testing.groups import Group as Group
     from barnabas.testing.history import Request as Request
-    from barnabas.testing.loop_thread import BrokerFailed as BrokerFailed
-    from barnabas.testing.reading import UnknownTopic as UnknownTopic
     from barnabas.testing.record import Record as Record
-    from barnabas.testing.waiting import NotInTime as NotInTime
 
 _MODULES = {
     "AsyncBroker": "async_broker",
     "Broker": "broker",
-    "BrokerFailed": "loop_thread",
+    "BrokerFailed": "errors",
     "Clock": "clock",
     "Fault": "faults",
     "Group": "groups",
-    "NotInTime": "waiting",
+    "NotInTime": "errors",
     "Record": "record",
     "Request": "history",
-    "UnknownTopic": "reading",
+    "UnknownTopic": "errors",
 }
 
 __all__ = [

@@ -19,6 +19,7 @@ from barnabas.protocol.record import Record as NewRecord
 from barnabas.testing.awaiting import awaited
 from barnabas.testing.clock import Clock
 from barnabas.testing.embedded import Embedded
+from barnabas.testing.errors import says_all
 from barnabas.testing.groups import Group, describe_groups, fetch_group_offsets
 from barnabas.testing.host import HOST
 from barnabas.testing.reading import READ_COMMITTED, Reader
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from barnabas.testing.host import Host
 
 __all__ = ["AsyncBroker"]
+
+__tracebackhide__ = says_all
 
 T = TypeVar("T")
 

@@ -8,9 +8,12 @@ from typing import TypeVar
 
 import trio
 
+from barnabas.testing.errors import says_all
 from barnabas.testing.loop_thread import Promise
 
 __all__ = ["awaited"]
+
+__tracebackhide__ = says_all
 
 T = TypeVar("T")
 

@@ -18,6 +18,7 @@ from typing import Self
 from barnabas.protocol.record import Record as NewRecord
 from barnabas.testing.clock import Clock
 from barnabas.testing.embedded import Embedded
+from barnabas.testing.errors import says_all
 from barnabas.testing.groups import Group, describe_groups, fetch_group_offsets
 from barnabas.testing.host import HOST
 from barnabas.testing.reading import READ_COMMITTED, Reader
@@ -27,6 +28,8 @@ from barnabas.testing.trouble import Trouble
 from barnabas.testing.waiting import PATIENCE_S, wait_for_group, wait_for_offset, wait_for_records
 
 __all__ = ["Broker"]
+
+__tracebackhide__ = says_all
 
 
 class Broker(Trouble):

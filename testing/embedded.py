@@ -12,17 +12,20 @@ from os import PathLike
 from typing import TYPE_CHECKING, TypeVar
 
 from barnabas.testing.clock import Clock
+from barnabas.testing.errors import BrokerFailed, says_all
 from barnabas.testing.faults import Faults
 from barnabas.testing.history import History
 from barnabas.testing.host import HOST, Host, Place, when_idle
 from barnabas.testing.interception import Interception
-from barnabas.testing.loop_thread import BrokerFailed, LoopThread, Promise
+from barnabas.testing.loop_thread import LoopThread, Promise
 from barnabas.testing.settings import broker_settings
 
 if TYPE_CHECKING:
     from barnabas.storage.disk import Disk
 
 __all__ = ["KNOWN", "Embedded"]
+
+__tracebackhide__ = says_all
 
 T = TypeVar("T")
 

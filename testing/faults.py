@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 from barnabas.broker.apis import MODULES
 from barnabas.protocol.apis import APIS
 from barnabas.protocol.errors import ErrorCode
+from barnabas.testing.errors import NotInTime, says_all
 from barnabas.testing.message_parts import topics_of
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from barnabas.protocol.schema import Message
 
 __all__ = ["Apis", "Fault", "Faults", "api_keys", "error_code"]
+
+__tracebackhide__ = says_all
 
 FETCH = 1
 Apis = str | int | Iterable[str | int]
@@ -89,8 +92,6 @@ class Fault:
         """Until as many requests have met it as it was set for; NotInTime says how many did. In a loop that serves the
         client as well, call it in a thread, as with asyncio.to_thread."""
         if not self._used_up.wait(timeout):
-            from barnabas.testing.waiting import NotInTime
-
             raise NotInTime(f"after {timeout:g} s: {self}")
 
     def __enter__(self) -> Self:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,9 +16,10 @@ from barnabas.broker.node import Node
 from barnabas.broker.start_problems import sentences
 from barnabas.replication.watermark import Watermark
 from barnabas.storage.disk import Disk
+from barnabas.testing.errors import BrokerFailed
 from barnabas.testing.history import History
 from barnabas.testing.interception import Interception
-from barnabas.testing.loop_thread import BrokerFailed, LoopThread
+from barnabas.testing.loop_thread import LoopThread
 
 __all__ = ["HOST", "Host", "Place", "when_idle"]
 
@@ -34,12 +36,13 @@ class Place:
     def __init__(self, port: int) -> None:
         self._socket: socket.socket | None = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.port = port
         try:
             self._socket.bind((HOST, port))
-            self.port = self._socket.getsockname()[1]
-        except OSError:
-            self.close()  # somebody else has it: the node says so in its own words
+        except OSError as error:
+            self.close()
+            problem = f"port={port} of {HOST} cannot be had, {os.strerror(error.errno or 0).lower()}"
+            raise BrokerFailed(f"{problem}: leave port= away for one that is free") from None
+        self.port: int = self._socket.getsockname()[1]
 
     def close(self) -> None:
         if self._socket is not None:
@@ -103,7 +106,7 @@ class Host:
             problems = list(sentences(error))
             if not problems:
                 raise
-            raise BrokerFailed(" ".join(problems)) from error
+            raise BrokerFailed(" ".join(problems)) from None
 
     async def _run(self, node: Node, *, task_status: trio.TaskStatus[None]) -> None:
         has_started = False

@@ -21,16 +21,16 @@ from typing import Generic, TypeVar
 
 import trio
 
-__all__ = ["BrokerFailed", "LoopThread", "Promise"]
+from barnabas.testing.errors import SAYS_ALL, BrokerFailed, says_all
+
+__all__ = ["LoopThread", "Promise"]
+
+__tracebackhide__ = says_all
 
 T = TypeVar("T")
 
 START_S = 30
 END_S = 10
-
-
-class BrokerFailed(Exception):  # noqa: N818 - a state of the broker
-    """It could not start, could not go on, or is not there to be asked; one sentence says why."""
 
 
 class Promise(Generic[T]):
@@ -77,6 +77,8 @@ class Promise(Generic[T]):
         return self.result()
 
     def result(self) -> T:
+        if isinstance(self._failure, SAYS_ALL):
+            raise self._failure.with_traceback(None)
         if self._failure is not None:
             raise self._failure
         return self._value

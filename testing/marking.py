@@ -65,7 +65,7 @@ def _check(marker: Marker) -> None:
         if not isinstance(value, _KNOWN[name]):
             wanted = "a dict" if _KNOWN[name] is Mapping else f"of type {_KNOWN[name].__name__}"
             raise WrongMarker(f"@pytest.mark.kafka({name}={value!r}) is wrong: it must be {wanted}.")
-        if name == "partitions" and (value < 1 or value is True):
+        if name == "partitions" and isinstance(value, int) and (value is True or value < 1):
             raise WrongMarker(f"@pytest.mark.kafka(partitions={value!r}) is wrong: a topic has 1 partition or more.")
 
 

@@ -15,10 +15,9 @@ import pytest
 from barnabas.client.errors import ClientError
 from barnabas.protocol.errors import KafkaError
 from barnabas.testing.broker import Broker
+from barnabas.testing.errors import BrokerFailed, UnknownTopic
 from barnabas.testing.faults import Fault
-from barnabas.testing.loop_thread import BrokerFailed
 from barnabas.testing.marking import Wish, topic_name
-from barnabas.testing.reading import UnknownTopic
 from barnabas.testing.real_kafka import RealKafka
 
 __all__ = ["Kafka", "KafkaOfSession", "fresh_topic"]

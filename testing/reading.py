@@ -10,6 +10,7 @@ import trio
 from barnabas.broker.auto_creation import INTERNAL_TOPICS
 from barnabas.protocol.batches import iterate_batches
 from barnabas.protocol.record import read_records
+from barnabas.testing.errors import UnknownTopic
 from barnabas.testing.record import Record
 
 if TYPE_CHECKING:
@@ -19,15 +20,11 @@ if TYPE_CHECKING:
     from barnabas.replication.partition import Partition
     from barnabas.replication.watermark import Watermark
 
-__all__ = ["READ_COMMITTED", "READ_UNCOMMITTED", "Reader", "UnknownTopic", "find_topic"]
+__all__ = ["READ_COMMITTED", "READ_UNCOMMITTED", "Reader", "find_topic"]
 
 READ_COMMITTED = "read_committed"
 READ_UNCOMMITTED = "read_uncommitted"
 _READ_BYTES = 1 << 20
-
-
-class UnknownTopic(LookupError):  # noqa: N818 - a state of the topic
-    """There is no topic of that name, or it has no such partition."""
 
 
 def find_topic(node: Node, name: str, partition: int | None = None) -> Topic:

@@ -30,13 +30,13 @@ from barnabas.protocol.messages.create_topics import (
 )
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 from barnabas.testing.broker import Broker
+from barnabas.testing.errors import NotInTime, UnknownTopic, says_all
 from barnabas.testing.groups import Group, GroupMember
-from barnabas.testing.reading import READ_COMMITTED, UnknownTopic
+from barnabas.testing.reading import READ_COMMITTED
 from barnabas.testing.record import Record
 from barnabas.testing.settings import as_text
 from barnabas.testing.topics import Headers, as_bytes, as_headers, number_of_partitions
 from barnabas.testing.waiting import (
-    NotInTime,
     check_waiting,
     counted,
     group_is_not_settled,
@@ -46,6 +46,8 @@ from barnabas.testing.waiting import (
 )
 
 __all__ = ["RealKafka"]
+
+__tracebackhide__ = says_all
 
 _TIMEOUT_S = 30.0
 _PATIENCE_S = 15.0

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 from barnabas.protocol.apis import APIS
 from barnabas.testing import effects
+from barnabas.testing.errors import says_all
 from barnabas.testing.faults import Apis, Effect, Fault, api_keys, error_code
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from barnabas.testing.history import Request
 
 __all__ = ["Paused", "Trouble"]
+
+__tracebackhide__ = says_all
 
 
 class Paused:

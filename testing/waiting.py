@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 import trio
 
 from barnabas.broker.auto_creation import OFFSETS_TOPIC
+from barnabas.testing.errors import NotInTime, UnknownTopic
 from barnabas.testing.groups import Group, describe_groups, fetch_group_offsets
-from barnabas.testing.reading import Reader, UnknownTopic
+from barnabas.testing.reading import Reader
 from barnabas.testing.record import Record
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PATIENCE_S",
-    "NotInTime",
     "check_waiting",
     "counted",
     "group_is_not_settled",
@@ -39,10 +39,6 @@ _LOOK_S = 1.0
 """Who began to look in time may finish."""
 _SHOWN = 10
 _SHOWN_LETTERS = 60
-
-
-class NotInTime(AssertionError, TimeoutError):  # noqa: N818 - like BrokerFailed
-    """What was waited for has not come."""
 
 
 async def wait_for_records(

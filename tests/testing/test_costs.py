@@ -136,7 +136,7 @@ def written():
 
 def live():
     with Broker(partitions=2) as broker:
-        broker.create_topic("state", config={"cleanup.policy": "compact", "segment.ms": 3600000})
+        broker.create_topic("state", partitions=1, config={"cleanup.policy": "compact", "segment.ms": 3600000})
         producer = KafkaProducer(bootstrap_servers=broker.bootstrap_servers)
         for number in range(100):
             producer.send("orders", bytes(10_000))

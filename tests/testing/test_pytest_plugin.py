@@ -213,6 +213,22 @@ def test_failing_with_one_that_it_has_opened():
 
 def test_failing_without(kafka):
     assert 0
+
+def test_failing_with_a_wait(kafka):
+    kafka.wait_for("nothing", timeout=0)
+
+def test_failing_with_a_topic(kafka):
+    kafka.create_topic("no name")
+
+def test_failing_with_an_error_of_its_own(kafka):
+    kafka.produce("some", "7")
+    kafka.wait_for("some", matching=lambda record: record.json()["order"])
+
+@pytest.mark.asyncio
+async def test_failing_in_a_loop():
+    from barnabas.testing import AsyncBroker
+    async with AsyncBroker() as broker:
+        await broker.records("nothing")
 """
 
 HARMING = """
@@ -250,7 +266,7 @@ def test_ours_on_theirs(kafka_topic):
 
 @pytest.mark.slow
 def test_a_test_that_fails_shows_what_brokers_saw_during_it(suite: Suite) -> None:
-    told = ends_with(suite("-W", "ignore", test_it=FAILING), passed=1, failed=4)
+    told = ends_with(suite("-W", "ignore", test_it=FAILING), passed=1, failed=8)
     parts = re.split(r"^_+ (\w+)\S* _+$", told, flags=re.MULTILINE)
     tests = dict(zip(parts[1::2], parts[2::2], strict=True))
     saw = {
@@ -262,7 +278,19 @@ def test_a_test_that_fails_shows_what_brokers_saw_during_it(suite: Suite) -> Non
         "test_failing_with_its_own": 1,
         "test_failing_with_one_that_it_has_opened": 1,
         "test_failing_without": 0,
+        "test_failing_with_a_wait": 0,
+        "test_failing_with_a_topic": 0,
+        "test_failing_with_an_error_of_its_own": 0,
+        "test_failing_in_a_loop": 0,
     }
+    for test in ("test_failing_with_a_wait", "test_failing_with_a_topic", "test_failing_in_a_loop"):
+        assert "testing/" not in tests[test], "who is told all in a sentence is not shown our files"
+    assert re.search(
+        r"^E .*nothing has no records after 0 s, not 1: there is no topic nothing; ",
+        tests["test_failing_with_a_wait"],
+        re.MULTILINE,
+    )
+    assert "testing/waiting.py" in tests["test_failing_with_an_error_of_its_own"], "but where his own code was called"
     failing = tests["test_failing"]
     assert re.search(r"shop Produce v\d+ orders: NOT_LEADER_OR_FOLLOWER .*\(fault: fails with NOT_LEADER", failing)
     assert re.search(r"shop Produce v\d+ orders: ok", failing)
