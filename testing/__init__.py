@@ -16,6 +16,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from barnabas.protocol.errors import ErrorCode as ErrorCode
+    from barnabas.protocol.errors import KafkaError as KafkaError
     from barnabas.testing.async_broker import AsyncBroker as AsyncBroker
     from barnabas.testing.broker import Broker as Broker
     from barnabas.testing.clock import Clock as Clock
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from barnabas.testing.errors import UnknownTopic as UnknownTopic
     from barnabas.testing.faults import Fault as Fault
     from barnabas.testing.groups import Group as Group
+    from barnabas.testing.groups import GroupMember as GroupMember
     from barnabas.testing.history import Request as Request
     from barnabas.testing.record import Record as Record
 
@@ -32,8 +35,11 @@ _MODULES = {
     "Broker": "broker",
     "BrokerFailed": "errors",
     "Clock": "clock",
+    "ErrorCode": "errors",
     "Fault": "faults",
     "Group": "groups",
+    "GroupMember": "groups",
+    "KafkaError": "errors",
     "NotInTime": "errors",
     "Record": "record",
     "Request": "history",
@@ -45,8 +51,11 @@ __all__ = [
     "Broker",
     "BrokerFailed",
     "Clock",
+    "ErrorCode",
     "Fault",
     "Group",
+    "GroupMember",
+    "KafkaError",
     "NotInTime",
     "Record",
     "Request",

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from barnabas.protocol.errors import KafkaError
+from barnabas.protocol.errors import ErrorCode, KafkaError
 
-__all__ = ["SAYS_ALL", "BrokerFailed", "NotInTime", "UnknownTopic", "says_all"]
+__all__ = ["SAYS_ALL", "BrokerFailed", "ErrorCode", "KafkaError", "NotInTime", "UnknownTopic", "says_all"]
 
 
 class BrokerFailed(Exception):  # noqa: N818 - a state of the broker

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NoReturn, Self
 
 from barnabas.protocol.apis import APIS
 from barnabas.testing import effects
@@ -44,6 +44,9 @@ class Trouble:
     Faults, a pause and what the broker saw outlive its restarts."""
 
     _embedded: Embedded
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a broker lives in this process: hand its bootstrap_servers to another one")
 
     def fail_next(
         self,

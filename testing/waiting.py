@@ -38,7 +38,6 @@ PATIENCE_S = 5.0
 _LOOK_S = 1.0
 """Who began to look in time may finish."""
 _SHOWN = 10
-_SHOWN_LETTERS = 60
 
 
 async def wait_for_records(
@@ -176,16 +175,7 @@ def _told(host: Host, reader: Reader, records: Sequence[Record]) -> str:
 def shown(records: Sequence[Record]) -> str:
     if not records:
         return "it is empty"
-    lines = [_line(record) for record in records[-_SHOWN:]]
+    lines = [str(record) for record in records[-_SHOWN:]]
     if len(records) > _SHOWN:
         lines.insert(0, f"({len(records) - _SHOWN} before these)")
     return "\n  ".join(["", *lines])
-
-
-def _line(record: Record) -> str:
-    return f"{record.topic}-{record.partition} @{record.offset} key={_short(record.key)} value={_short(record.value)}"
-
-
-def _short(value: bytes | None) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= _SHOWN_LETTERS else f"{shown[:_SHOWN_LETTERS]}… ({len(value or b'')} bytes)"

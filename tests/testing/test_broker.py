@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import socket
 import unittest
 from collections.abc import Iterator
@@ -10,8 +12,7 @@ from pathlib import Path
 import pytest
 from kafka import KafkaConsumer, KafkaProducer
 
-from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.testing import Broker, BrokerFailed, NotInTime, UnknownTopic
+from barnabas.testing import Broker, BrokerFailed, ErrorCode, KafkaError, NotInTime, UnknownTopic
 
 GROUP = "readers"
 
@@ -139,6 +140,25 @@ def test_data_and_port_outlive_a_restart_and_a_kill(end: str, is_in_memory: bool
         producer.send("kept", b"after").get(10)
         producer.close()
         assert broker.wait_for("kept", count=4)[-1].text == "after"
+
+
+def test_a_record_that_is_not_what_was_expected_is_named(shared: Broker) -> None:
+    for value in (b"\xff\xfe", "hello " * 100, None):
+        shared.produce("odd", value, key=b"\xff", partition=0)
+    binary, text, tombstone = shared.records("odd")
+    assert (text.text, tombstone.text) == ("hello " * 100, None)
+    for read in (lambda: binary.text, lambda: binary.key_text, binary.json, text.json, tombstone.json):
+        with pytest.raises(ValueError, match=r"decode|Expecting value|tombstone") as told:
+            read()
+        assert told.value.__notes__[0].startswith("It is of odd-0 @")
+    assert str(text) == f"odd-0 @1 key=b'\\xff' value={repr(text.value)[:60]}… (600 bytes)"
+
+
+def test_it_is_not_handed_to_another_process_but_its_address_is(shared: Broker) -> None:
+    with pytest.raises(TypeError, match="hand its bootstrap_servers to another one"):
+        pickle.dumps(shared)
+    with pytest.raises(TypeError, match="hand its bootstrap_servers to another one"):
+        copy.deepcopy(shared)
 
 
 def test_a_directory_is_kept_and_memory_is_not(tmp_path: Path) -> None:
