@@ -4,7 +4,7 @@
 # make thorough    thousands of generated messages for every API and version, and as many damaged ones
 # make kafka       Apache Kafka's jars, so that the tests ask Kafka itself
 # make spark       pyspark and the jars of its Kafka source: half a gigabyte, for tests/clients/test_spark.py
-# make other-languages   clients for Node and Go, with which tests run what docs/TESTING.md says of them
+# make other-languages   clients for Node and Go, with which tests run what docs/TESTING-OTHER-LANGUAGES.md says of them
 # make fuzz        a million hostile inputs
 # make generate    the message files again, from Kafka's published jars
 # make bench-protocol   the codec beside kio, in one run

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from barnabas.protocol.record import Record as NewRecord
 from barnabas.testing.awaiting import awaited
+from barnabas.testing.broker import Broker
 from barnabas.testing.clock import Clock
 from barnabas.testing.embedded import Embedded
 from barnabas.testing.errors import says_all
@@ -39,7 +40,7 @@ T = TypeVar("T")
 
 
 class AsyncBroker(Trouble):
-    """Its methods are those of `Broker`, and say there what they do."""
+    """`Broker`, with methods to be awaited."""
 
     def __init__(
         self,
@@ -170,3 +171,8 @@ class AsyncBroker(Trouble):
         self, group: str, topic: str, offset: int, *, partition: int = 0, timeout: float = PATIENCE_S
     ) -> dict[tuple[str, int], int]:
         return await self._carry_out(lambda host: wait_for_offset(host, group, topic, partition, offset, timeout))
+
+
+for _name, _method in vars(Broker).items():
+    if not _name.startswith("_") and (_own := vars(AsyncBroker)[_name]).__doc__ is None:
+        _own.__doc__ = _method.__doc__

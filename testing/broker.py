@@ -62,10 +62,12 @@ class Broker(Trouble):
 
     @property
     def host(self) -> str:
+        """127.0.0.1, where nobody else comes in."""
         return HOST
 
     @property
     def port(self) -> int:
+        """The same from the first start to the end, over every restart."""
         return self._embedded.port
 
     # From start to end
@@ -118,6 +120,7 @@ class Broker(Trouble):
         self._embedded.carry_out(lambda host: create(host.node, name, partitions, config or {}))
 
     def delete_topic(self, name: str) -> None:
+        """UnknownTopic if it is not there."""
         self._embedded.carry_out(lambda host: delete(host.node, name))
 
     # Records
@@ -167,6 +170,7 @@ class Broker(Trouble):
     # Groups
 
     def groups(self) -> dict[str, Group]:
+        """Their state, and who is in them with which partitions, by name."""
         return self._embedded.carry_out(lambda host: describe_groups(host.node))
 
     def group_offsets(self, group: str) -> dict[tuple[str, int], int]:

@@ -43,6 +43,7 @@ class Clock(BrokerClock):
 
     @property
     def is_frozen(self) -> bool:
+        """It moves by `advance` alone."""
         return self._stands_at_ms is not None
 
     def advance(self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0) -> None:
@@ -61,6 +62,7 @@ class Clock(BrokerClock):
             settle()
 
     def freeze(self) -> None:
+        """It stands still from now on, but for `advance`."""
         with self._lock:
             self._stands_at_ms = self.now_ms()
 
@@ -74,6 +76,7 @@ class Clock(BrokerClock):
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
+        """It stands still, but for `advance`, until the end of `with`."""
         self.freeze()
         try:
             yield

@@ -86,6 +86,7 @@ class Fault:
         return f"{names}{of}: {self.what}, met {self.met} times, {left}"
 
     def undo(self) -> None:
+        """No further request meets it."""
         self._faults.remove(self)
 
     def wait(self, timeout: float = 5.0) -> None:

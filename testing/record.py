@@ -35,6 +35,7 @@ class Record:
 
     @property
     def key_text(self) -> str | None:
+        """The key as UTF-8."""
         with self._named():
             return None if self.key is None else self.key.decode()
 

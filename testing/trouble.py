@@ -127,6 +127,7 @@ class Trouble:
         return Paused(self)
 
     def resume(self) -> None:
+        """What waited is answered now."""
         self._embedded.do(lambda _host: self._embedded.interception.resume())
 
     def drop_connections(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import threading
 from pathlib import Path
 
@@ -97,3 +98,19 @@ def test_in_asyncio_a_timeout_cancels_and_errors_come_through() -> None:
 
     asyncio.run(main())
     assert not names_of_broker_threads()
+
+
+def public(kind: type) -> dict[str, object]:
+    return {name: value for name, value in inspect.getmembers(kind) if not name.startswith("_")}
+
+
+def test_both_are_asked_alike_and_each_method_says_what_it_does() -> None:
+    ours, theirs = public(Broker), public(AsyncBroker)
+    assert ours.keys() == theirs.keys()
+    for name, member in ours.items():
+        other = theirs[name]
+        assert inspect.getdoc(member), name
+        assert inspect.getdoc(member) == inspect.getdoc(other) or name == "close", name
+        if inspect.isfunction(member) and inspect.isfunction(other):
+            assert inspect.signature(member) == inspect.signature(other), name
+    assert inspect.signature(Broker) == inspect.signature(AsyncBroker)

@@ -1,4 +1,5 @@
-"""docs/TESTING.md: every block of code in it is run, so that what it says works for whoever copies it; and README's."""
+"""docs/TESTING.md and its page for other languages: every block of code in them is run, so that what they say works for
+whoever copies it; and README's."""
 
 from __future__ import annotations
 
@@ -12,11 +13,13 @@ from typing import NamedTuple
 
 import pytest
 
+from barnabas.testing import Broker
+
 pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
-GUIDE = ROOT / "docs" / "TESTING.md"
+GUIDE = "".join((ROOT / "docs" / name).read_text() for name in ("TESTING.md", "TESTING-OTHER-LANGUAGES.md"))
 CACHE = ROOT / ".cache"
 LONGEST_S = 180
 RUN_HERE = {"python", "ini", "sh", "java", "javascript", "go", "text"}
@@ -31,7 +34,7 @@ class Block(NamedTuple):
 
 def read_blocks() -> list[Block]:
     found = []
-    for language, text in re.findall(r"^```(\w+)\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL):
+    for language, text in re.findall(r"^```(\w+)\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL):
         first = text.splitlines()[0].split()
         found.append(Block(language, first[1] if first[0] in ("#", "//") and len(first) == 2 else "", text))
     return found
@@ -78,7 +81,12 @@ def needs(program: str, what: str, required: bool) -> None:
 
 def test_every_block_is_one_that_is_run_here() -> None:
     assert {block.language for block in BLOCKS} == RUN_HERE
-    assert GUIDE.read_text().count("```") == 2 * len(BLOCKS)
+    assert GUIDE.count("```") == 2 * len(BLOCKS)
+
+
+def test_every_method_is_told() -> None:
+    public = {name for name in dir(Broker) if not name.startswith("_")}
+    assert public - set(re.findall(r"\w+", GUIDE)) == set()
 
 
 def test_python(tmp_path: Path) -> None:
