@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 __all__ = ["LIBRARIES", "InLoop", "Library", "NoLibrary", "choose"]
 
@@ -40,10 +40,15 @@ class InLoop:
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make
 
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(
+            f"aiokafka's client begins in a loop: first `async with kafka_producer as producer`, then producer.{name}"
+        )
+
     async def __aenter__(self) -> Any:
-        self._client = self._make()
-        await self._client.start()
-        return self._client
+        self._client = client = self._make()
+        await client.start()
+        return client
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

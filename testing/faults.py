@@ -74,7 +74,7 @@ class Fault:
         """How many more requests will meet it; None for all, until it is undone."""
         self.met = 0
         """How many requests have met it."""
-        self._used_up = threading.Event()
+        self._met_enough = threading.Event()
 
     def __repr__(self) -> str:
         return f"<Fault: {self}>"
@@ -90,9 +90,9 @@ class Fault:
         self._faults.remove(self)
 
     def wait(self, timeout: float = 5.0) -> None:
-        """Until as many requests have met it as it was set for; NotInTime says how many did. In a loop that serves the
-        client as well, call it in a thread, as with asyncio.to_thread."""
-        if not self._used_up.wait(timeout):
+        """Until as many requests have met it as it was set for, or one, if it is set for all; NotInTime says how many
+        did. In a loop that serves the client as well, call it in a thread, as with asyncio.to_thread."""
+        if not self._met_enough.wait(timeout):
             raise NotInTime(f"after {timeout:g} s: {self}")
 
     def __enter__(self) -> Self:
@@ -124,9 +124,10 @@ class Fault:
         self.met += 1
         if self.left is not None:
             self.left -= 1
-            if self.left <= 0:
-                self.undo()
-                self._used_up.set()
+            if self.left > 0:
+                return
+            self.undo()
+        self._met_enough.set()
 
 
 class Faults:

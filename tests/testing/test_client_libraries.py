@@ -60,6 +60,14 @@ def test_a_record_goes_round(shared: Broker, name: str) -> None:
     assert topic in shared.groups()
 
 
+def test_a_client_of_aiokafka_is_entered_before_it_is_used() -> None:
+    with (
+        choose("aiokafka").producer("127.0.0.1:1") as producer,
+        pytest.raises(AttributeError, match="first `async with kafka_producer as producer`, then producer"),
+    ):
+        producer.send("orders", b"")
+
+
 def test_without_a_name_it_is_the_one_that_comes_with_barnabas() -> None:
     assert choose() is LIBRARIES["kafka-python"]
 

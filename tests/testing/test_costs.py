@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from barnabas.testing import Broker
+from barnabas.testing import Broker, Clock
 from tests.kafka.client import RawClient
 
 WARM_MS = 150
@@ -95,25 +95,27 @@ def threads_of_brokers() -> int:
     return sum(not thread.name.startswith("Trio thread") for thread in threading.enumerate())
 
 
-def live_and_end() -> None:
-    with Broker() as broker:
+def live_and_end(clock: Clock) -> None:
+    with Broker(clock=clock) as broker:
         broker.produce("orders", bytes(10_000))
         first_answer(broker)
 
 
 @pytest.mark.slow
 def test_a_thousand_brokers_leave_nothing_behind(figure: Callable[[str], None]) -> None:
+    shared = Clock()
     for _ in range(20):
-        live_and_end()
+        live_and_end(shared)
     gc.collect()
     before = resident_kib(), open_files(), threads_of_brokers()
     for _ in range(BROKERS):
-        live_and_end()
+        live_and_end(shared)
     gc.collect()
     grown_kib = resident_kib() - before[0]
     figure(f"{BROKERS} brokers, one after another: {grown_kib} KiB more than before")
     assert (open_files(), threads_of_brokers()) == before[1:]
     assert grown_kib < GROWTH_KIB
+    assert not shared._on_advance
 
 
 IN_MEMORY = """

@@ -263,9 +263,12 @@ def test_faults_are_met_in_their_order_and_by_whom_they_are_for(broker: Broker, 
     third = broker.fail_next("Produce", "KAFKA_STORAGE_ERROR")
     sent = client.send(topic, b"value")
     first.wait()
+    second.wait()
     while second.met < 2:
-        with pytest.raises(NotInTime, match=r"after 0\.01 s: Heartbeat, Produce: fails with NOT_ENOUGH_REPLICAS, met"):
-            second.wait(0.01)
+        with pytest.raises(
+            NotInTime, match=r"after 0\.01 s: Produce: fails with KAFKA_STORAGE_ERROR, met 0 times, 1 more"
+        ):
+            third.wait(0.01)
     second.undo()
     assert sent.get(10).offset == 0
     assert (other.met, first.met, third.met) == (0, 1, 1)
