@@ -15,7 +15,6 @@ from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from barnabas.protocol.record import Record as NewRecord
 from barnabas.testing.awaiting import awaited
 from barnabas.testing.broker import Broker
 from barnabas.testing.clock import Clock
@@ -25,7 +24,7 @@ from barnabas.testing.groups import Group, describe_groups, fetch_group_offsets
 from barnabas.testing.host import HOST
 from barnabas.testing.reading import READ_COMMITTED, Reader
 from barnabas.testing.record import Record
-from barnabas.testing.topics import Headers, append, as_bytes, as_headers, create, delete, listed
+from barnabas.testing.topics import Headers, append, create, delete, listed, new_record
 from barnabas.testing.trouble import Trouble
 from barnabas.testing.waiting import PATIENCE_S, wait_for_group, wait_for_offset, wait_for_records
 
@@ -133,8 +132,7 @@ class AsyncBroker(Trouble):
         partition: int | None = None,
         timestamp: int | None = None,
     ) -> Record:
-        at_ms = -1 if timestamp is None else timestamp
-        record = NewRecord(as_bytes(key), as_bytes(value), as_headers(headers), at_ms)
+        record = new_record(value, key, headers, timestamp)
         return await self._carry_out(lambda host: append(host.node, topic, partition, record))
 
     async def records(

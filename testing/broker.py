@@ -15,7 +15,6 @@ from os import PathLike
 from types import TracebackType
 from typing import Self
 
-from barnabas.protocol.record import Record as NewRecord
 from barnabas.testing.clock import Clock
 from barnabas.testing.embedded import Embedded
 from barnabas.testing.errors import says_all
@@ -23,7 +22,7 @@ from barnabas.testing.groups import Group, describe_groups, fetch_group_offsets
 from barnabas.testing.host import HOST
 from barnabas.testing.reading import READ_COMMITTED, Reader
 from barnabas.testing.record import Record
-from barnabas.testing.topics import Headers, append, as_bytes, as_headers, create, delete, listed
+from barnabas.testing.topics import Headers, append, create, delete, listed, new_record
 from barnabas.testing.trouble import Trouble
 from barnabas.testing.waiting import PATIENCE_S, wait_for_group, wait_for_offset, wait_for_records
 
@@ -138,12 +137,7 @@ class Broker(Trouble):
         """Have a record in a topic, without a client. Bytes are kept as they are, text as UTF-8, None is a tombstone,
         anything else becomes JSON. A key chooses the partition that Kafka's producers choose, no key the first one. No
         fault that is set meets it."""
-        record = NewRecord(
-            as_bytes(key),
-            as_bytes(value),
-            as_headers(headers),
-            -1 if timestamp is None else timestamp,
-        )
+        record = new_record(value, key, headers, timestamp)
         return self._embedded.carry_out(lambda host: append(host.node, topic, partition, record))
 
     def records(self, topic: str, partition: int | None = None, *, isolation: str = READ_COMMITTED) -> list[Record]:

@@ -35,7 +35,7 @@ from barnabas.testing.groups import Group, GroupMember
 from barnabas.testing.reading import READ_COMMITTED
 from barnabas.testing.record import Record
 from barnabas.testing.settings import as_text
-from barnabas.testing.topics import Headers, as_bytes, as_headers, number_of_partitions
+from barnabas.testing.topics import Headers, new_record, number_of_partitions
 from barnabas.testing.waiting import (
     check_waiting,
     counted,
@@ -119,13 +119,13 @@ class RealKafka:
     ) -> Record:
         from kafka import KafkaProducer
 
-        record = as_bytes(key), as_bytes(value), as_headers(headers)
+        new = new_record(value, key, headers, timestamp)
         producer = KafkaProducer(bootstrap_servers=self.bootstrap_servers, acks="all")
         try:
-            sent = producer.send(topic, record[1], record[0], record[2], partition, timestamp).get(_TIMEOUT_S)
+            sent = producer.send(topic, new.value, new.key, list(new.headers), partition, timestamp).get(_TIMEOUT_S)
         finally:
             producer.close()
-        return Record(topic, sent.partition, sent.offset, sent.timestamp, record[0], record[1], tuple(record[2]))
+        return Record(topic, sent.partition, sent.offset, sent.timestamp, new.key, new.value, tuple(new.headers))
 
     def records(self, topic: str, partition: int | None = None, *, isolation: str = READ_COMMITTED) -> list[Record]:
         with self._reader(topic, partition, isolation) as reader:

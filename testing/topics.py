@@ -20,7 +20,7 @@ from barnabas.testing.settings import as_text
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
-__all__ = ["Headers", "append", "as_bytes", "as_headers", "create", "delete", "listed", "number_of_partitions"]
+__all__ = ["Headers", "append", "create", "delete", "listed", "new_record", "number_of_partitions"]
 
 TIMEOUT_MS = 10_000
 
@@ -90,6 +90,12 @@ async def append(node: Node, topic: str, partition: int | None, record: NewRecor
     await led.high_watermark.reaches(appended.last_offset + 1)
     timestamp = record.timestamp if appended.append_time_ms < 0 else appended.append_time_ms
     return Record(topic, partition, appended.first_offset, timestamp, record.key, record.value, tuple(record.headers))
+
+
+def new_record(value: object, key: object, headers: Headers, timestamp: int | None) -> NewRecord:
+    if timestamp is not None and (not isinstance(timestamp, int) or timestamp < 0):
+        raise ValueError(f"timestamp={timestamp!r}: it is in whole milliseconds since 1970, as int(time.time() * 1000)")
+    return NewRecord(as_bytes(key), as_bytes(value), as_headers(headers), -1 if timestamp is None else timestamp)
 
 
 def as_bytes(value: object) -> bytes | None:

@@ -77,6 +77,14 @@ def test_who_waits_in_vain_is_told_what_there_is(shared: Broker) -> None:
             shared.wait_for("few", timeout=wrong)  # type: ignore[arg-type]
 
 
+def test_a_time_that_is_none_is_refused(shared: Broker) -> None:
+    for wrong in (1.5, -1):
+        with pytest.raises(ValueError, match=f"timestamp={wrong}: it is in whole milliseconds since 1970"):
+            shared.produce("dated", "", timestamp=wrong)  # type: ignore[arg-type]
+    assert "dated" not in shared.topics()
+    assert shared.produce("dated", "", timestamp=1_000).timestamp == shared.records("dated")[0].timestamp == 1_000
+
+
 def test_who_does_not_wait_is_told_what_is_there_already(shared: Broker) -> None:
     shared.produce("there", "at once")
     assert [record.text for record in shared.wait_for("there", timeout=0)] == ["at once"]
