@@ -49,7 +49,8 @@ class Reading:
         self._consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, **settings})
         self._consumer.subscribe(["orders"])
         self._deadline_s = time.monotonic() + PATIENCE_S
-        self._thread = threading.Thread(target=self._read)
+        self._has_read = threading.Event()
+        self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
     def _read(self) -> None:
@@ -57,10 +58,12 @@ class Reading:
             message = self._consumer.poll(0.1)
             if message is not None and message.error() is None:
                 self.values.add(message.value())
+        self._has_read.set()
         self._consumer.close()
 
     def end(self) -> set[bytes | None]:
-        self._thread.join()
+        assert self._has_read.wait(2 * PATIENCE_S)
+        self._thread.join(1)  # librdkafka does not always come back out of close, and that is not what is asked here
         return self.values
 
 
