@@ -66,6 +66,9 @@ class MemoryLock(Lock):
 
 
 class MemoryDisk(Disk):
+    """Threads make, move and remove files while the event loop does too: what one of them looks through is a copy, and
+    what it changes is nobody else's."""
+
     def __init__(self) -> None:
         self._files: dict[Path, MemoryFile] = {}
         self._directories: dict[Path, set[Path]] = {Path("/"): set()}

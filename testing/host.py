@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
@@ -122,7 +123,11 @@ class Host:
         except Exception as error:
             if not has_started:
                 raise
-            self._why_down = " ".join(sentences(error)) or f"it failed: {error!r}"
+            self._why_down = " ".join(sentences(error))
+            if not self._why_down:
+                faults = ", ".join(map(repr, _leaves(error)))
+                self._why_down = f"a fault of its own, {faults}; events() has the traceback"
+                self._history.note(Event("".join(traceback.format_exception(error)), Level.ERROR))
         finally:
             self._node = None
             self._ended.set()
@@ -186,6 +191,14 @@ class Host:
             self._watchers.discard(event)
             for watermark in watched:
                 watermark.unwatch(event)
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for each in error.exceptions:
+            yield from _leaves(each)
+    else:
+        yield error
 
 
 async def when_idle() -> None:

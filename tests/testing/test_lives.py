@@ -130,6 +130,21 @@ def test_a_broker_that_failed_says_why_and_can_be_closed() -> None:
         assert "its disk is on fire" in broker.report()
 
 
+def test_of_a_fault_of_its_own_a_broker_has_the_traceback() -> None:
+    async def fail() -> None:
+        raise ZeroDivisionError("in a task")
+
+    with Broker() as broker:
+        broker._embedded.do(lambda host: host.node.start_soon(fail))
+        broker._embedded.carry_out(lambda host: host._ended.wait())
+        told = r"the broker is down: a fault of its own, ZeroDivisionError\('in a task'\); events\(\) has the traceback"
+        with pytest.raises(BrokerFailed, match=told):
+            broker.topics()
+        assert "in fail\n" in broker.events()[-1]
+        broker.start()
+        assert broker.topics() == {}
+
+
 FORGOTTEN = """
 import sys
 from barnabas.testing import Broker
