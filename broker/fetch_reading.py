@@ -70,6 +70,9 @@ class Reading:
         self._read: list[tuple[Partition, Followed]] = []
         self.is_unsayable = False
         """A session began in a later version, and what it has to be told this one cannot say."""
+        # Of `watch`.
+        self._event: trio.Event
+        self._watched: list[Watermark]
         self._has_waited = False
         self._missed: list[Followed] = []
         """Partitions that were unknown from the first."""
@@ -259,18 +262,21 @@ class Reading:
                 return True
         return False
 
-    async def news(self) -> None:
-        """Return when any of the partitions has something new."""
-        event = trio.Event()
-        bounds = [self._bound(partition) for partition, _ in self._read]
-        for bound in bounds:
-            bound.watch(event)
+    def watch(self) -> None:
+        """From now on, so right after `read`: what comes before whoever waits gets his turn would not wake him."""
+        self._event = trio.Event()
+        self._watched = [self._bound(partition) for partition, _ in self._read]
+        for bound in self._watched:
+            bound.watch(self._event)
         self._has_waited = True
+
+    async def news(self) -> None:
+        """Return when any of the partitions has something new since `watch`."""
         try:
-            await event.wait()
+            await self._event.wait()
         finally:
-            for bound in bounds:
-                bound.unwatch(event)
+            for bound in self._watched:
+                bound.unwatch(self._event)
 
 
 def _first_batch_bytes(found: FileSlice) -> int:

@@ -44,6 +44,7 @@ def handle(node: Node, call: Call, request: FetchRequest) -> FetchResponse | Cor
         check_isolation(request.isolation_level)
     if reading.is_enough or request.max_wait_ms <= 0 or reading.lags:
         return _answer(node, call, exchange, reading)
+    reading.watch()
     # Nobody waits for the answer of a client that has gone: it goes nowhere, and goes there now.
     scope = trio.CancelScope()
     call.connection.on_gone = scope.cancel
@@ -68,9 +69,12 @@ async def _wait(
 ) -> FetchResponse:
     with scope:
         scope.deadline = trio.current_time() + max_wait_ms / 1000
-        while not (reading.is_enough or reading.lags):
+        while True:
             await reading.news()
             reading.read()
+            if reading.is_enough or reading.lags:
+                break
+            reading.watch()
     call.connection.on_gone = None
     return _answer(node, call, exchange, reading)
 

@@ -99,3 +99,23 @@ def test_records_are_there_after_a_restart(node: RunningNode, durability: str) -
     with node.client() as client:
         assert fetch(client, 0) == [(number, b"%d" % number) for number in range(10)]
         assert produce(client, b"more").base_offset == 10
+
+
+def test_records_that_arrive_together_with_a_fetch_end_its_wait(node: RunningNode, client: RawClient) -> None:
+    """Both requests are there before the node looks at either: what is appended before the wait begins is news too."""
+    create(client)
+    partition = FetchPartition(partition=0, partition_max_bytes=1 << 20)
+    topics = [FetchTopic(topic=TOPIC, partitions=[partition])]
+    request = FetchRequest(max_wait_ms=5_000, min_bytes=1, topics=topics, session_epoch=-1)
+    data = PartitionProduceData(index=0, records=build_batch([Record(value=b"a")]))
+    written = ProduceRequest(acks=1, timeout_ms=1_000, topic_data=[TopicProduceData(name=TOPIC, partition_data=[data])])
+    with node.client() as reader:
+
+        def send_both(_node: object) -> None:
+            reader.send(request, 12)
+            client.send(written, 12)
+
+        node.do(send_both)
+        client.receive(ProduceResponse)
+        (answer,) = reader.receive(FetchResponse).responses[0].partitions
+    assert answer.records
