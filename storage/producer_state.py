@@ -77,7 +77,7 @@ class ProducerState:
             return None
         producer = self._producers.get(batch.producer_id)
         if producer is None:
-            if batch.attributes & Attributes.CONTROL:
+            if batch.attributes & Attributes.CONTROL or batch.producer_epoch < 0:
                 Producer(batch.producer_id).check(batch, origin, transaction_version)
             return None
         if origin is AppendOrigin.CLIENT:

@@ -16,7 +16,7 @@ from barnabas.broker.call import Call
 from barnabas.broker.connection import CloseConnection
 from barnabas.broker.producing import TakesLong, prepared, prepared_in_a_thread
 from barnabas.protocol.batch_rules import RecordsRefused, produced_batch
-from barnabas.protocol.batches import ATTRIBUTES_AT, HEADER_BYTES, MAGIC_AT, Batch, batch_at
+from barnabas.protocol.batches import ATTRIBUTES_AT, HEADER_BYTES, LEADER_EPOCH_AT, MAGIC_AT, Batch, batch_at
 from barnabas.protocol.errors import ErrorCode, KafkaError, MalformedFrame
 from barnabas.protocol.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -43,6 +43,9 @@ FIRST_WITH_TOPIC_IDS = 13
 FIRST_WITH_LEADERS = 10
 
 MAGIC = 2
+LENGTH_AT = 8
+SHORTEST = 14
+"""A length that is less can be no message of any magic."""
 TRANSACTIONAL = 0x10
 """A bit of a batch's attributes."""
 
@@ -142,6 +145,8 @@ def _check_first_batches(request: ProduceRequest) -> None:
         for one in topic.partition_data:
             records: Bytes = one.records or b""  # type: ignore[assignment] # they have just been read
             if len(records) >= HEADER_BYTES and records[MAGIC_AT] == MAGIC:
+                if int.from_bytes(records[LENGTH_AT:LEADER_EPOCH_AT], signed=True) < SHORTEST:
+                    raise KafkaError(ErrorCode.CORRUPT_MESSAGE, "a record batch is shorter than any message can be")
                 transactional = records[ATTRIBUTES_AT + 1] & TRANSACTIONAL
             else:
                 try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from barnabas.protocol.batch_builder import build_batch
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.create_topics import (
     CreatableTopic,
@@ -25,6 +26,7 @@ from barnabas.protocol.messages.list_offsets import (
     ListOffsetsTopic,
 )
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
+from barnabas.protocol.record import Record
 from barnabas.protocol.schema import Uuid
 from tests.kafka.client import RawClient
 
@@ -189,3 +191,21 @@ def test_a_topic_without_partitions_is_not_in_the_answer_to_its_produce(client: 
     request.topic_data = [broken, broken]
     (topic,) = client.ask(request, 12, ProduceResponse).responses
     assert [one.error_code for one in topic.partition_responses] == [ErrorCode.CORRUPT_MESSAGE]
+
+
+def test_a_batch_shorter_than_any_message_refuses_all_of_a_request(client: RawClient) -> None:
+    pair = CreatableTopic(name="pair", num_partitions=2, replication_factor=1)
+    client.ask(CreateTopicsRequest(topics=[pair], timeout_ms=5_000), 7, CreateTopicsResponse)
+    for length, refused in ((-1, 2), (13, 2), (14, 1)):
+        broken = bytearray(build_batch([Record(value=b"a" * 20)]))
+        broken[8:12] = length.to_bytes(4, signed=True)
+        parts = [
+            PartitionProduceData(index=0, records=build_batch([Record(value=b"good")])),
+            PartitionProduceData(index=1, records=bytes(broken)),
+        ]
+        request = ProduceRequest(
+            acks=1, timeout_ms=1_000, topic_data=[TopicProduceData(name="pair", partition_data=parts)]
+        )
+        (topic,) = client.ask(request, 12, ProduceResponse).responses
+        codes = [one.error_code for one in topic.partition_responses]
+        assert codes.count(ErrorCode.CORRUPT_MESSAGE) == refused

@@ -182,6 +182,13 @@ def test_a_new_epoch_begins_with_0_and_fences_the_old_one(partition: Partition) 
     assert partition.send(1, epoch=4) == "offset 2"
 
 
+def test_an_epoch_below_none_is_refused_of_an_unknown_producer_too(partition: Partition) -> None:
+    for epoch, told in ((-2, "INVALID_PRODUCER_EPOCH"), (-1, "offset 0")):
+        batch = Batch(build_batch([Record(value=b"v")], producer_id=7, producer_epoch=0, base_sequence=0))
+        batch.producer_epoch = epoch  # which nobody builds
+        assert partition.append(batch, AppendOrigin.CLIENT) == told
+
+
 @pytest.mark.parametrize("sequence", [0, 1, 41])
 def test_an_idle_producer_is_forgotten_and_may_go_on_or_begin_anew(partition: Partition, sequence: int) -> None:
     partition.send(0, now_ms=1_000)
