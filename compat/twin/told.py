@@ -44,7 +44,8 @@ WORDS = {"ErrorMessage", "BatchIndexErrorMessage", "Documentation"}
 """Words for people: whether there are any is compared, and not which."""
 RANDOM_TEXT = {"MemberId", "Members", "Leader"}
 """What is random in them is renamed."""
-RANDOM_NUMBERS = {"ProducerId", "SessionId"}
+RANDOM_NUMBERS = {"ProducerId": 0, "SessionId": 1}
+"""The first that means anything."""
 OF_THE_MACHINE = {
     "BrokerEpoch",
     "ClientHost",
@@ -102,12 +103,12 @@ class Teller:
         if name in TIMES:
             return NOW if value > BEGINNING_MS else value
         if name == "Records":
-            return batches_in(value)
+            return [self.told(api, each) for each in batches_in(value)]
         if isinstance(value, UUID):
             return "none" if value == NOBODYS else self._renamed("id", value)
         if name in RANDOM_TEXT and isinstance(value, str):
             return IS_UUID.sub(lambda found: self._renamed("id", found[0]), value)
-        if name in RANDOM_NUMBERS and value > 0:
+        if name in RANDOM_NUMBERS and value >= RANDOM_NUMBERS[name]:
             return self._renamed(name, value)
         return value
 

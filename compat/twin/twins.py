@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import NAMESPACE_DNS, uuid5
 
 from compat.twin.both import Both, of_side
 from compat.twin.told import Teller, differences
@@ -66,7 +68,14 @@ class Conversation:
         version = self._twins.version_of(name) if at is None else at
         self._asked.append((name, values))
         for number, connection in enumerate(self._connections):
-            connection.send(name, version, **of_side(values, number))
+            with suppress(ConnectionError):  # which whoever receives is told, too
+                connection.send(name, version, **of_side(values, number))
+
+    def tell(self, name: str, *, at: int | None = None, **values: Any) -> None:
+        """What no answer comes to."""
+        version = self._twins.version_of(name) if at is None else at
+        for number, connection in enumerate(self._connections):
+            connection.tell(name, version, **of_side(values, number))
 
     def receive(self) -> Both:
         name, values = self._asked.pop(0)
@@ -117,10 +126,12 @@ class Twins:
         self._first = Conversation(self)
         self._others: list[Conversation] = []
         self._run = 0
+        self._topic_ids: dict[str, Both] = {}
 
     def begin(self, scenario: str, name: str, version: int) -> None:
         self.scenario, self.version, self._api = scenario, version, api(name)
         self._run += 1
+        self._topic_ids = {}
         for side in self.sides:
             side.teller = Teller()
         for conversation in self._others:
@@ -167,6 +178,7 @@ class Twins:
         made = self._first.exchange("CreateTopics", 7, {"Topics": [topic], "TimeoutMs": 10_000})
         codes = [answer["Topics"][0]["ErrorCode"] for answer in made]
         assert codes == [0, 0], f"{name} was not made: {made}"
+        self._topic_ids[name] = Both(*(answer["Topics"][0]["TopicId"] for answer in made))
         self.wait_until_led(name, partitions)
         return name
 
@@ -184,11 +196,13 @@ class Twins:
             time.sleep(AGAIN_S)
 
     def wake_coordinators(self) -> None:
-        """Whoever asks for the first group waits until the broker has made a place for groups, and read it."""
+        """Whoever asks for the first group waits until the broker has made a place for groups, and read it; and for the
+        first producer's id until it has some."""
         deadline = time.monotonic() + SETTLES_S
         beat = {"GroupId": "the first", "MemberId": "nobody", "GenerationId": 1}
         while True:
             answers = self._first.exchange("FindCoordinator", 3, {"Key": "the first", "KeyType": 0})
+            answers += self._first.exchange("InitProducerId", 4, {"TransactionalId": None})
             if not any(answer["ErrorCode"] for answer in answers):
                 answers = self._first.exchange("Heartbeat", 4, beat)
                 if all(answer["ErrorCode"] == UNKNOWN_MEMBER_ID for answer in answers):
@@ -197,8 +211,20 @@ class Twins:
             time.sleep(AGAIN_S)
 
     def topic_id(self, topic: str) -> Both:
-        values = {"Topics": [{"Name": topic}], "AllowAutoTopicCreation": False}
-        return Both(*self._first.exchange("Metadata", 12, values))["Topics"][0]["TopicId"]
+        """Of one that is, or was; a name that was never created has one that nobody knows."""
+        if topic not in self._topic_ids:
+            values = {"Topics": [{"Name": topic}], "AllowAutoTopicCreation": False}
+            found = Both(*self._first.exchange("Metadata", 12, values))["Topics"][0]["TopicId"]
+            self._topic_ids[topic] = found.map(lambda each: each if each.int else uuid5(NAMESPACE_DNS, topic))
+        return self._topic_ids[topic]
+
+    def delete(self, topic: str) -> None:
+        self._first.exchange("DeleteTopics", 5, {"TopicNames": [topic], "TimeoutMs": 10_000})
+        asked = {"Topics": [{"Name": topic}], "AllowAutoTopicCreation": False}
+        deadline = time.monotonic() + SETTLES_S
+        while not all(answer["Topics"][0]["ErrorCode"] for answer in self._first.exchange("Metadata", 12, asked)):
+            assert time.monotonic() < deadline, f"{topic} is still there"
+            time.sleep(AGAIN_S)
 
     def produce(self, topic: str, records: bytes, partition: int = 0) -> None:
         data = [{"Name": topic, "PartitionData": [{"Index": partition, "Records": records}]}]

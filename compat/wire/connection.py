@@ -44,9 +44,13 @@ class Connection:
 
     def send(self, name: str, version: int, **values: Any) -> None:
         """Without waiting for the answer, which `receive` gives: those of one connection come in order."""
+        self._asked.append((api(name), version, self.tell(name, version, **values)))
+
+    def tell(self, name: str, version: int, **values: Any) -> int:
+        """What no answer comes to."""
         one, correlation_id = api(name), next(self._ids)
         self._socket.sendall(with_length(request_frame(one, version, correlation_id, self.client_id, values)))
-        self._asked.append((one, version, correlation_id))
+        return correlation_id
 
     def receive(self) -> dict[str, Any]:
         one, version, correlation_id = self._asked.popleft()
