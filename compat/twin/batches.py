@@ -49,13 +49,14 @@ def batch(
     keys: Sequence[bytes | None] = (),
     codec: str = "none",
     timestamp: int | None = None,
+    times: Sequence[int] = (),
     headers: Sequence[tuple[str, bytes]] = (),
     producer_id: int = -1,
     producer_epoch: int = -1,
     base_sequence: int = -1,
     transactional: bool = False,
 ) -> bytes:
-    """One batch of magic 2. `keys`: one for each value, instead of `key` for all."""
+    """One batch of magic 2. `keys` are one for each value, and `times` what is added to `timestamp` for each."""
     builder = DefaultRecordBatchBuilder(
         magic=2,
         compression_type=CODECS[codec],
@@ -68,7 +69,7 @@ def batch(
     stamp = now_ms() if timestamp is None else timestamp
     for number, value in enumerate(values):
         own_key = keys[number] if keys else key
-        builder.append(number, timestamp=stamp, key=own_key, value=value, headers=list(headers))
+        builder.append(number, timestamp=stamp + (times[number] if times else 0), key=own_key, value=value, headers=list(headers))
     return bytes(builder.build())
 
 

@@ -50,6 +50,7 @@ OF_THE_MACHINE = {
     "BrokerEpoch",
     "ClientHost",
     "ClusterId",
+    "FinalizedFeaturesEpoch",  # how many records its metadata has
     "Host",
     "LastCaughtUpTimestamp",
     "LastFetchTimestamp",

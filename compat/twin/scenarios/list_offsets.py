@@ -97,3 +97,84 @@ def after_records_were_deleted(twins: Twins) -> None:
     twins.ask("DeleteRecords", Topics=[{"Name": topic, "Partitions": partitions}], TimeoutMs=5_000)
     for time in (EARLIEST, LATEST, 0, LONG_AGO, LONG_AGO + 1, LONG_AGO + 2):
         twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted(topic, time)])
+
+
+@scenario("ListOffsets")
+def within_a_batch(twins: Twins) -> None:
+    """Packed or not, it is the record that is found."""
+    topic = twins.create("within", partitions=2)
+    for number, codec in enumerate(("none", "gzip")):
+        records = [batch(b"a" * 100, b"b" * 100, b"c" * 100, times=(0, 20, 10), codec=codec, timestamp=LONG_AGO)]
+        for each in (*records, batch(b"later", timestamp=LONG_AGO + 15)):
+            twins.produce(topic, each, partition=number)
+        for time in (LONG_AGO, LONG_AGO + 1, LONG_AGO + 11, LONG_AGO + 15, LONG_AGO + 20, LONG_AGO + 21):
+            twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted(topic, time, partition=number)])
+
+
+@scenario("ListOffsets", first=7)
+def of_the_highest_time(twins: Twins) -> None:
+    """Of several that have it the first; within a batch, too; and none of records without a time."""
+    topic = twins.create("highest", partitions=4)
+    for number, times in enumerate(((5, 9, 9, 1), (9, 9), (-1 - LONG_AGO,) * 2, ())):
+        for first in range(0, len(times), 2):
+            values = (b"a",) * len(times[first : first + 2])
+            records = batch(*values, times=times[first : first + 2], timestamp=LONG_AGO)
+            twins.produce(topic, records, partition=number)
+        twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted(topic, HIGHEST_TIME, partition=number)])
+
+
+@scenario("ListOffsets")
+def over_segments(twins: Twins) -> None:
+    topic = twins.create("segments", segment_bytes="1048576")
+    for number in range(4):
+        twins.produce(topic, batch(bytes(400_000), timestamp=LONG_AGO + 10 * number))
+    for time in (0, LONG_AGO + 5, LONG_AGO + 10, LONG_AGO + 15, LONG_AGO + 30, LONG_AGO + 31):
+        twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted(topic, time)])
+
+
+@scenario("ListOffsets")
+def of_times_of_the_broker(twins: Twins) -> None:
+    topic = twins.create("append", message_timestamp_type="LogAppendTime")
+    twins.produce(topic, batch(b"a", b"b", timestamp=LONG_AGO))
+    for time in (0, LONG_AGO, 2**62):
+        twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted(topic, time)])
+
+
+@scenario("ListOffsets")
+def of_a_deleted_topic(twins: Twins) -> None:
+    topic = twins.create("deleted")
+    twins.produce(topic, batch(b"a", timestamp=LONG_AGO))
+    twins.delete(topic)
+    twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted(topic, LATEST)])
+
+
+@scenario("ListOffsets")
+def of_internal_topics(twins: Twins) -> None:
+    twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted("__consumer_offsets", EARLIEST)])
+    twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted("__consumer_offsets", EARLIEST, partition=99)])
+    twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted("__cluster_metadata", EARLIEST)])
+
+
+@scenario("ListOffsets", first=2)
+def by_an_isolation_level_that_is_none(twins: Twins) -> None:
+    topic = twins.create("isolation")
+    for level in (2, -1):
+        twins.ask("ListOffsets", ReplicaId=-1, IsolationLevel=level, Topics=[wanted(topic, LATEST)])
+
+
+@scenario("ListOffsets", first=4)
+def wrong_in_two_ways(twins: Twins) -> None:
+    topic = twins.create("wrong")
+    twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted(topic, -99, CurrentLeaderEpoch=7)])
+    twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted(topic, -99, partition=5)])
+    twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted(topic, LATEST, partition=5, CurrentLeaderEpoch=7)])
+    twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted(topic, -99, -99)])
+    twins.ask("ListOffsets", ReplicaId=7, Topics=[wanted(topic, -99)])
+
+
+@scenario("ListOffsets", first=10)
+def without_patience(twins: Twins) -> None:
+    """How long a broker may look into what lies elsewhere."""
+    topic = twins.create("patience")
+    for timeout in (0, -1, 2**31 - 1):
+        twins.ask("ListOffsets", ReplicaId=-1, TimeoutMs=timeout, Topics=[wanted(topic, EARLIEST)])
