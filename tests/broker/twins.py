@@ -46,8 +46,6 @@ class Side:
         self.translation = Translation(directory)
         self.topic_ids = self.translation.topic_ids
         self.producer_ids = self.translation.producer_ids
-        self.session_id = 0
-        """Of the last Fetch."""
 
     def reconnect(self) -> None:
         self.client.__exit__(None, None, None)
@@ -154,8 +152,6 @@ class Twins:
 
     def _told(self, side: Side, make: Request, version: int, answer: type[Message]) -> Any:
         response = side.ask(_made(make, side), version, answer)
-        if isinstance(response, FetchResponse):
-            side.session_id = response.session_id
         return side.told(response)
 
 
