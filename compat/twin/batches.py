@@ -50,7 +50,7 @@ def batch(
     codec: str = "none",
     timestamp: int | None = None,
     times: Sequence[int] = (),
-    headers: Sequence[tuple[str, bytes]] = (),
+    headers: Sequence[tuple[str, bytes | None]] = (),
     producer_id: int = -1,
     producer_epoch: int = -1,
     base_sequence: int = -1,
@@ -69,7 +69,9 @@ def batch(
     stamp = now_ms() if timestamp is None else timestamp
     for number, value in enumerate(values):
         own_key = keys[number] if keys else key
-        builder.append(number, timestamp=stamp + (times[number] if times else 0), key=own_key, value=value, headers=list(headers))
+        builder.append(
+            number, timestamp=stamp + (times[number] if times else 0), key=own_key, value=value, headers=list(headers)
+        )
     return bytes(builder.build())
 
 

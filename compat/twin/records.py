@@ -14,7 +14,7 @@ Part = tuple[str, dict[str, Any]]
 ENOUGH_BYTES = 1 << 20
 
 
-def producing(twins: Twins, *parts: tuple[str, int, bytes | None], **fields: Any) -> dict[str, Any]:
+def producing(twins: Twins, *parts: tuple[str, int, bytes | Both | None], **fields: Any) -> dict[str, Any]:
     """Topic, partition, records."""
     topics: dict[str, list[dict[str, Any]]] = {}
     for topic, number, records in parts:
@@ -25,7 +25,7 @@ def producing(twins: Twins, *parts: tuple[str, int, bytes | None], **fields: Any
     return {"Acks": -1, "TimeoutMs": 5_000, "TopicData": data, **fields}
 
 
-def produce(twins: Twins, *parts: tuple[str, int, bytes | None], **fields: Any) -> Both:
+def produce(twins: Twins, *parts: tuple[str, int, bytes | Both | None], **fields: Any) -> Both:
     return twins.ask("Produce", **producing(twins, *parts, **fields))
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 from uuid import NAMESPACE_DNS, uuid5
 
 from compat.twin.both import Both, of_side
@@ -16,8 +16,10 @@ from compat.wire.schemas import Api, api
 
 __all__ = ["Difference", "Side", "Twins"]
 
+T = TypeVar("T")
+
 SETTLES_S = 10.0
-AGAIN_S = 0.02
+AGAIN_S = 0.005
 SHORT = 300
 UNKNOWN_MEMBER_ID = 25
 ENDED = {"": "the broker ended the connection"}
@@ -114,7 +116,7 @@ class Twins:
 
     `name` makes names that nobody else has; `ask` asks both the same and compares their answers; `see` does so until
     they are the same or long enough has passed, for what Kafka's brokers learn a moment later; `another` is a second
-    connection.
+    connection; `once` keeps what every version may use.
     """
 
     def __init__(self, reference: Side, other: Side) -> None:
@@ -127,11 +129,11 @@ class Twins:
         self._others: list[Conversation] = []
         self._run = 0
         self._topic_ids: dict[str, Both] = {}
+        self._made: dict[Any, Any] = {}
 
     def begin(self, scenario: str, name: str, version: int) -> None:
         self.scenario, self.version, self._api = scenario, version, api(name)
         self._run += 1
-        self._topic_ids = {}
         for side in self.sides:
             side.teller = Teller()
         for conversation in self._others:
@@ -169,6 +171,14 @@ class Twins:
     def another(self) -> Conversation:
         self._others.append(Conversation(self))
         return self._others[-1]
+
+    def once(self, make: Callable[..., T], *arguments: Any, **named: Any) -> T:
+        """`make(twins, ...)`, which all versions of a scenario share: for who only looks at what it made."""
+        key = (self.scenario, make, arguments)
+        if key not in self._made:
+            self._made[key] = make(self, *arguments, **named)
+        made: T = self._made[key]
+        return made
 
     def create(self, readable: str, partitions: int = 1, **configs: str) -> str:
         """A topic on both, which both lead. Configurations are written with underscores."""

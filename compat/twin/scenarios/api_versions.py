@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from compat.twin.scenario import scenario
 from compat.twin.twins import Twins
 
@@ -46,5 +48,7 @@ def asked_again(twins: Twins) -> None:
     """Also behind other requests of the same connection."""
     conversation = twins.another()
     for name in ("ApiVersions", "Metadata", "ApiVersions"):
-        fields = {"Topics": []} if name == "Metadata" else {"ClientSoftwareName": "a", "ClientSoftwareVersion": "b"}
+        fields: dict[str, Any] = (
+            {"Topics": []} if name == "Metadata" else {"ClientSoftwareName": "a", "ClientSoftwareVersion": "b"}
+        )
         conversation.ask(name, **fields)

@@ -21,7 +21,11 @@ def of_several(twins: Twins) -> None:
     topic = twins.create("several", partitions=2)
     twins.ask("DescribeProducers", Topics=[wanted(topic, 0, 1)])
     for number in range(3):
-        sent = {"producer_id": NOBODY + number, "producer_epoch": number, "timestamp": LONG_AGO + number}
+        sent: dict[str, Any] = {
+            "producer_id": NOBODY + number,
+            "producer_epoch": number,
+            "timestamp": LONG_AGO + number,
+        }
         twins.produce(topic, batch(b"a", b"b", base_sequence=0, **sent), partition=number % 2)
         twins.produce(topic, batch(b"c", base_sequence=2, **sent), partition=number % 2)
     twins.produce(topic, batch(b"of nobody", timestamp=LONG_AGO))
@@ -55,7 +59,7 @@ def of_internal_topics(twins: Twins) -> None:
 @scenario("DescribeProducers")
 def after_records_were_deleted(twins: Twins) -> None:
     topic = twins.create("deleted")
-    sent = {"producer_id": NOBODY, "producer_epoch": 3, "base_sequence": 0, "timestamp": LONG_AGO}
+    sent: dict[str, Any] = {"producer_id": NOBODY, "producer_epoch": 3, "base_sequence": 0, "timestamp": LONG_AGO}
     twins.produce(topic, batch(b"a", b"b", **sent))
     partitions = [{"PartitionIndex": 0, "Offset": -1}]
     twins.ask("DeleteRecords", Topics=[{"Name": topic, "Partitions": partitions}], TimeoutMs=5_000)

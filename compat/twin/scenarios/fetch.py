@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 from compat.twin.batches import batch
-from compat.twin.records import Part, fetch, fetching, part
+from compat.twin.records import Part, fetch, part
 from compat.twin.scenario import scenario
 from compat.twin.twins import Twins
 
@@ -26,7 +27,7 @@ def written(twins: Twins, readable: str, partitions: int = 1) -> str:
 
 @scenario("Fetch")
 def from_each_offset(twins: Twins) -> None:
-    topic = written(twins, "offsets")
+    topic = twins.once(written, "offsets")
     for offset in range(8):
         fetch(twins, part(topic, offset=offset))
     for offset in (-1, -2, 2**62, -(2**63)):
@@ -35,14 +36,14 @@ def from_each_offset(twins: Twins) -> None:
 
 @scenario("Fetch")
 def of_an_empty_partition(twins: Twins) -> None:
-    topic = twins.create("empty")
+    topic = twins.once(Twins.create, "empty")
     for offset in (0, 1, -1):
         fetch(twins, part(topic, offset=offset))
 
 
 @scenario("Fetch")
 def of_several_partitions(twins: Twins) -> None:
-    first, second = written(twins, "first", 3), written(twins, "second", 2)
+    first, second = twins.once(written, "first", 3), twins.once(written, "second", 2)
     fetch(twins, part(first), part(second), part(first, 1), part(second, 1), part(first, 2))
     fetch(twins, part(second, 1), part(first, 2), part(first), part(second))
 
@@ -50,7 +51,7 @@ def of_several_partitions(twins: Twins) -> None:
 @scenario("Fetch")
 def the_same_partition_twice(twins: Twins) -> None:
     """The last word counts, in the place of the first."""
-    topic = written(twins, "twice", 2)
+    topic = twins.once(written, "twice", 2)
     fetch(twins, part(topic), part(topic, 1), part(topic, offset=4))
     fetch(twins, part(topic, offset=99), part(topic))
 
@@ -58,7 +59,7 @@ def the_same_partition_twice(twins: Twins) -> None:
 @scenario("Fetch")
 def a_partition_limit(twins: Twins) -> None:
     """The first batch is whole, the one at the limit is cut."""
-    topic = written(twins, "limit", 2)
+    topic = twins.once(written, "limit", 2)
     for limit in (0, 1, 16, 17, 60, 61, 170, 171, 172, 173, 200, 2**31 - 1):
         fetch(twins, part(topic, PartitionMaxBytes=limit), part(topic, 1, PartitionMaxBytes=limit))
     for limit in (1, 200):
@@ -67,7 +68,7 @@ def a_partition_limit(twins: Twins) -> None:
 
 @scenario("Fetch")
 def a_limit_of_all(twins: Twins) -> None:
-    topic = written(twins, "all", 2)
+    topic = twins.once(written, "all", 2)
     for limit in (0, 1, 171, 172, 400, 800, 2**31 - 1):
         fetch(twins, part(topic), part(topic, 1), MaxBytes=limit)
         fetch(twins, part(topic, 1), part(topic), MaxBytes=limit)
@@ -76,21 +77,21 @@ def a_limit_of_all(twins: Twins) -> None:
 @scenario("Fetch")
 def a_negative_limit(twins: Twins) -> None:
     """Where nothing would be read, nobody looks."""
-    topic = written(twins, "negative")
+    topic = twins.once(written, "negative")
     fetch(twins, part(topic, offset=6, PartitionMaxBytes=-1))
     fetch(twins, part(topic, offset=6), MaxBytes=-1)
 
 
 @scenario("Fetch")
 def a_negative_limit_of_what_is_there(twins: Twins) -> None:
-    topic = written(twins, "negative")
+    topic = twins.once(written, "negative")
     fetch(twins, part(topic, PartitionMaxBytes=-1))
     fetch(twins, part(topic), MaxBytes=-1)
 
 
 @scenario("Fetch")
 def of_what_is_not_there(twins: Twins) -> None:
-    topic, nowhere = written(twins, "there", 2), twins.name("nowhere")
+    topic, nowhere = twins.once(written, "there", 2), twins.name("nowhere")
     cases: tuple[tuple[Part, ...], ...] = (
         (part(nowhere),),
         (part(topic, 7),),
@@ -112,7 +113,7 @@ def of_names_that_cannot_be(twins: Twins) -> None:
 
 @scenario("Fetch", first=13)
 def of_an_id_that_is_none(twins: Twins) -> None:
-    topic = written(twins, "none", 2)
+    topic = twins.once(written, "none", 2)
     nobodys = {"TopicId": UUID(int=0), "Partitions": [part("", 0)[1]]}
     twins.ask("Fetch", MaxWaitMs=0, Topics=[nobodys])
     known = {"TopicId": twins.topic_id(topic), "Partitions": [part("", 0)[1]]}
@@ -141,7 +142,7 @@ def of_a_topic_that_came_again(twins: Twins) -> None:
 
 @scenario("Fetch")
 def of_deleted_records(twins: Twins) -> None:
-    topic = written(twins, "deleted")
+    topic = twins.once(written, "deleted")
     partitions = [{"PartitionIndex": 0, "Offset": 3}]
     twins.ask("DeleteRecords", Topics=[{"Name": topic, "Partitions": partitions}], TimeoutMs=5_000)
     for offset in range(7):
@@ -151,14 +152,14 @@ def of_deleted_records(twins: Twins) -> None:
 @scenario("Fetch", first=5)
 def with_a_log_start_offset(twins: Twins) -> None:
     """Followers say theirs; of a consumer it means nothing."""
-    topic = written(twins, "start")
+    topic = twins.once(written, "start")
     for start in (-2, 0, 3, 99):
         fetch(twins, part(topic, LogStartOffset=start))
 
 
 @scenario("Fetch", first=9)
 def with_leader_epochs(twins: Twins) -> None:
-    topic = written(twins, "epochs", 2)
+    topic = twins.once(written, "epochs", 2)
     for epoch in (-2, -1, 0, 1, 7):
         fetch(twins, part(topic, CurrentLeaderEpoch=epoch), part(topic, 1), MaxWaitMs=LONG_MS)
     # What is said first of two wrong things.
@@ -170,7 +171,7 @@ def with_leader_epochs(twins: Twins) -> None:
 @scenario("Fetch", first=12)
 def with_the_epoch_that_was_read_last(twins: Twins) -> None:
     """Whose log went another way is told where."""
-    topic = written(twins, "diverging")
+    topic = twins.once(written, "diverging")
     for epoch, offset in ((0, 0), (0, 6), (0, 7), (0, -1), (1, 2), (-1, 7), (-2, 3), (3, 7)):
         fetch(twins, part(topic, offset=offset, LastFetchedEpoch=epoch))
     fetch(twins, part(topic, offset=7, LastFetchedEpoch=0, CurrentLeaderEpoch=5))
@@ -179,7 +180,7 @@ def with_the_epoch_that_was_read_last(twins: Twins) -> None:
 
 @scenario("Fetch")
 def by_isolation_level(twins: Twins) -> None:
-    topic = written(twins, "isolation")
+    topic = twins.once(written, "isolation")
     for level in (0, 1):
         for offset in (0, 3, 6, 7):
             fetch(twins, part(topic, offset=offset), IsolationLevel=level)
@@ -187,7 +188,7 @@ def by_isolation_level(twins: Twins) -> None:
 
 @scenario("Fetch")
 def by_an_isolation_level_that_is_none(twins: Twins) -> None:
-    topic = written(twins, "isolation")
+    topic = twins.once(written, "isolation")
     fetch(twins, part(topic), IsolationLevel=2)
     fetch(twins, part(topic, 9), IsolationLevel=2)
 
@@ -195,7 +196,7 @@ def by_an_isolation_level_that_is_none(twins: Twins) -> None:
 @scenario("Fetch")
 def by_a_replica(twins: Twins) -> None:
     """Of a broker that is none, or not of this partition; of the leader itself; and of a debugging consumer."""
-    topic = written(twins, "replica")
+    topic = twins.once(written, "replica")
     for replica in (-3, -2, 0, 1, 7):
         for epoch in (-1, 0):
             state = {"ReplicaId": replica, "ReplicaEpoch": epoch}
@@ -204,7 +205,7 @@ def by_a_replica(twins: Twins) -> None:
 
 @scenario("Fetch", first=11)
 def from_a_rack(twins: Twins) -> None:
-    topic = written(twins, "rack")
+    topic = twins.once(written, "rack")
     for rack in ("", "a", "x" * 300):
         fetch(twins, part(topic), RackId=rack)
 
@@ -212,14 +213,14 @@ def from_a_rack(twins: Twins) -> None:
 @scenario("Fetch", first=12)
 def of_a_cluster(twins: Twins) -> None:
     """Only the controllers' log looks at it."""
-    topic = written(twins, "cluster")
+    topic = twins.once(written, "cluster")
     for cluster in (None, "", "another"):
         fetch(twins, part(topic), ClusterId=cluster)
 
 
 @scenario("Fetch", first=17)
 def with_what_only_followers_say(twins: Twins) -> None:
-    topic = written(twins, "followers")
+    topic = twins.once(written, "followers")
     fetch(twins, part(topic, ReplicaDirectoryId=UUID(int=7)))
     for mark in (-1, 0, 3, 99):
         fetch(twins, part(topic, HighWatermark=mark))
@@ -232,66 +233,35 @@ def of_internal_topics(twins: Twins) -> None:
     fetch(twins, part("__cluster_metadata"))
 
 
-@scenario("Fetch")
-def over_segments(twins: Twins) -> None:
-    """One answer ends where a segment does."""
+def in_segments(twins: Twins) -> str:
     topic = twins.create("segments", segment_bytes="1048576")
     for _ in range(4):
         twins.produce(topic, batch(bytes(400_000), timestamp=LONG_AGO))
+    return topic
+
+
+@scenario("Fetch")
+def over_segments(twins: Twins) -> None:
+    """One answer ends where a segment does."""
+    topic = twins.once(in_segments)
     for offset in range(4):
         fetch(twins, part(topic, offset=offset, PartitionMaxBytes=1 << 22))
         if offset < 3:
             fetch(twins, part(topic, offset=offset), MinBytes=700_000, MaxWaitMs=LONG_MS)
 
 
+def packed(twins: Twins, readable: str, first: str, **configs: Any) -> str:
+    topic = twins.create(readable, **configs)
+    twins.produce(topic, batch(b"once and once more " * 30, codec=first, timestamp=LONG_AGO))
+    twins.produce(topic, batch(b"again and again " * 30, codec="zstd", timestamp=LONG_AGO))
+    return topic
+
+
 @scenario("Fetch")
 def of_zstd(twins: Twins) -> None:
     """Versions before 10 cannot carry it."""
-    topic = twins.create("zstd")
-    twins.produce(topic, batch(b"plain", timestamp=LONG_AGO))
-    twins.produce(topic, batch(b"again and again " * 30, codec="zstd", timestamp=LONG_AGO))
+    topic = twins.once(packed, "zstd", "none")
+    explicit = twins.once(packed, "explicit", "zstd", compression_type="zstd")
     for offset in (0, 1, 2):
         fetch(twins, part(topic, offset=offset))
-    explicit = twins.create("explicit", compression_type="zstd")
-    twins.produce(explicit, batch(b"again and again " * 30, codec="zstd", timestamp=LONG_AGO))
-    for offset in (0, 1):
         fetch(twins, part(explicit, offset=offset), part(topic))
-
-
-# Waiting
-
-
-@scenario("Fetch")
-def what_is_told_at_once(twins: Twins) -> None:
-    topic, nowhere = written(twins, "once", 2), twins.name("nowhere")
-    silent = twins.create("silent")
-    patient = {"MaxWaitMs": LONG_MS, "MinBytes": 1 << 20}
-    fetch(twins, part(topic, offset=99), **patient)
-    fetch(twins, part(silent), part(topic, offset=-7), **patient)
-    fetch(twins, part(nowhere), **patient)
-    fetch(twins, part(silent, 77), **patient)
-    fetch(twins, **patient)
-    fetch(twins, part(silent), MaxWaitMs=LONG_MS, MinBytes=0)
-    fetch(twins, part(silent), MaxWaitMs=LONG_MS, MinBytes=-1)
-    fetch(twins, part(silent), MaxWaitMs=-1, MinBytes=1)
-    fetch(twins, part(topic), MaxWaitMs=LONG_MS, MinBytes=700, MaxBytes=600)
-    fetch(twins, part(topic), MaxWaitMs=LONG_MS, MinBytes=172)
-
-
-@scenario("Fetch")
-def what_is_waited_for(twins: Twins) -> None:
-    """Also beside a partition that is not there."""
-    topic, nowhere = written(twins, "waited", 2), twins.name("nowhere")
-    fetch(twins, part(topic, offset=6), MaxWaitMs=30)
-    fetch(twins, part(topic), MaxWaitMs=30, MinBytes=1 << 20)
-    fetch(twins, part(topic, offset=6), part(nowhere), part(topic, 9), MaxWaitMs=30)
-
-
-@scenario("Fetch")
-def records_that_come_meanwhile(twins: Twins) -> None:
-    topic = twins.create("meanwhile", partitions=2)
-    waiting = twins.another()
-    waiting.send("Fetch", **fetching(twins, part(topic), part(topic, 1), MaxWaitMs=LONG_MS, MinBytes=100))
-    twins.produce(topic, batch(b"few", timestamp=LONG_AGO), partition=1)
-    twins.produce(topic, batch(b"enough", timestamp=LONG_AGO))
-    waiting.receive()

@@ -93,7 +93,7 @@ def that_gives_up_what_it_never_had(twins: Twins) -> None:
 @scenario("Fetch", first=7)
 def with_wrong_epochs(twins: Twins) -> None:
     """It goes on where it was."""
-    topic = twins.create("epochs")
+    topic = twins.once(Twins.create, "epochs")
     add(twins, topic, b"a")
     session = Session(twins, part(topic))
     session.step()
@@ -104,7 +104,7 @@ def with_wrong_epochs(twins: Twins) -> None:
 
 @scenario("Fetch", first=7)
 def that_there_is_not(twins: Twins) -> None:
-    topic = twins.create("none")
+    topic = twins.once(Twins.create, "none")
     add(twins, topic, b"a")
     for identity, epoch in ((ANY, 1), (ANY, 0), (ANY, -1), (0, 1), (0, 7), (-1, 1), (ANY, -2), (0, -2)):
         fetch(twins, part(topic), SessionId=identity, SessionEpoch=epoch)
@@ -129,7 +129,7 @@ def that_ends(twins: Twins) -> None:
 @scenario("Fetch", first=7)
 def of_nothing(twins: Twins) -> None:
     """A session of no partition is none."""
-    topic = twins.create("nothing")
+    topic = twins.once(Twins.create, "nothing")
     fetch(twins, SessionId=0, SessionEpoch=0)
     fetch(twins, SessionId=0, SessionEpoch=-1)
     session = Session(twins, part(topic))

@@ -167,7 +167,7 @@ def wrong_in_two_ways(twins: Twins) -> None:
     producer.send(5, 100)
     producer.send(0, epoch=-1)
     producer.send(7, partition=3)
-    fenced = {"producer_id": NOBODY, "producer_epoch": 0, "base_sequence": 9, "timestamp": LONG_AGO}
+    fenced: dict[str, Any] = {"producer_id": NOBODY, "producer_epoch": 0, "base_sequence": 9, "timestamp": LONG_AGO}
     produce(twins, (topic, 0, batch(b"no key", **fenced)))
     produce(twins, (topic, 0, batch(bytes(400), key=b"k", **fenced)))
     produce(twins, (topic, 0, batch(b"v", key=b"k", **fenced)), Acks=9)

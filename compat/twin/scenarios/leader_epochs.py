@@ -38,7 +38,7 @@ def by_who_knows_the_leader(twins: Twins) -> None:
 
 @scenario("OffsetForLeaderEpoch")
 def of_what_is_not_there(twins: Twins) -> None:
-    topic, nowhere = twins.create("there"), twins.name("nowhere")
+    topic, nowhere = twins.once(Twins.create, "there"), twins.name("nowhere")
     twins.ask("OffsetForLeaderEpoch", ReplicaId=-1, Topics=[])
     twins.ask("OffsetForLeaderEpoch", ReplicaId=-1, Topics=[{"Topic": topic, "Partitions": []}])
     for number in (1, -1, 2**31 - 1):
@@ -60,7 +60,7 @@ def by_a_replica(twins: Twins) -> None:
 
 @scenario("OffsetForLeaderEpoch")
 def asked_twice_in_one_request(twins: Twins) -> None:
-    topic, other = twins.create("twice", partitions=2), twins.create("other")
+    topic, other = twins.once(Twins.create, "twice", partitions=2), twins.once(Twins.create, "other")
     twins.ask("OffsetForLeaderEpoch", Topics=[wanted(topic, 0, partition=1), wanted(other, 0)])
     twins.ask("OffsetForLeaderEpoch", Topics=[wanted(topic, 0, 0)])
 

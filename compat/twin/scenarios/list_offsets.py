@@ -20,7 +20,7 @@ def wanted(topic: str, *times: int, partition: int = 0, **fields: Any) -> dict[s
 
 @scenario("ListOffsets")
 def of_an_empty_partition(twins: Twins) -> None:
-    topic = twins.create("empty")
+    topic = twins.once(Twins.create, "empty")
     for time in (EARLIEST, LATEST, 0, LONG_AGO):
         twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted(topic, time)])
 
@@ -46,7 +46,7 @@ def with_special_times(twins: Twins) -> None:
 
 @scenario("ListOffsets")
 def of_what_is_not_there(twins: Twins) -> None:
-    topic = twins.create("there")
+    topic = twins.once(Twins.create, "there")
     twins.ask("ListOffsets", ReplicaId=-1, Topics=[])
     twins.ask("ListOffsets", ReplicaId=-1, Topics=[{"Name": topic, "Partitions": []}])
     twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted(topic, LATEST, partition=1)])
@@ -58,7 +58,7 @@ def of_what_is_not_there(twins: Twins) -> None:
 
 @scenario("ListOffsets")
 def asked_twice_in_one_request(twins: Twins) -> None:
-    topic = twins.create("twice", partitions=2)
+    topic = twins.once(Twins.create, "twice", partitions=2)
     twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted(topic, EARLIEST, LATEST)])
     twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted(topic, LATEST), wanted(topic, LATEST, partition=1)])
 
@@ -68,7 +68,8 @@ def with_leader_epochs(twins: Twins) -> None:
     topic = twins.create("epochs")
     twins.produce(topic, batch(b"a", timestamp=LONG_AGO))
     for epoch in (-2, -1, 0, 1, 7):
-        twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted(topic, LATEST, CurrentLeaderEpoch=epoch)])
+        for time in (LATEST, HIGHEST_TIME, LONG_AGO):
+            twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted(topic, time, CurrentLeaderEpoch=epoch)])
 
 
 @scenario("ListOffsets")
@@ -77,7 +78,8 @@ def by_a_replica(twins: Twins) -> None:
     topic = twins.create("replica")
     twins.produce(topic, batch(b"a", timestamp=LONG_AGO))
     for replica in (-3, -2, 0, 1, 7):
-        twins.ask("ListOffsets", ReplicaId=replica, Topics=[wanted(topic, EARLIEST), wanted(topic, LATEST)])
+        for time in (EARLIEST, LATEST, HIGHEST_TIME, LONG_AGO):
+            twins.ask("ListOffsets", ReplicaId=replica, Topics=[wanted(topic, time)])
 
 
 @scenario("ListOffsets", first=2)
@@ -85,7 +87,8 @@ def by_isolation_level(twins: Twins) -> None:
     topic = twins.create("isolation")
     twins.produce(topic, batch(b"a", timestamp=LONG_AGO))
     for level in (0, 1):
-        twins.ask("ListOffsets", ReplicaId=-1, IsolationLevel=level, Topics=[wanted(topic, LATEST)])
+        for time in (EARLIEST, LATEST, HIGHEST_TIME, LONG_AGO):
+            twins.ask("ListOffsets", ReplicaId=-1, IsolationLevel=level, Topics=[wanted(topic, time)])
 
 
 @scenario("ListOffsets")
@@ -157,14 +160,14 @@ def of_internal_topics(twins: Twins) -> None:
 
 @scenario("ListOffsets", first=2)
 def by_an_isolation_level_that_is_none(twins: Twins) -> None:
-    topic = twins.create("isolation")
+    topic = twins.once(Twins.create, "isolation")
     for level in (2, -1):
         twins.ask("ListOffsets", ReplicaId=-1, IsolationLevel=level, Topics=[wanted(topic, LATEST)])
 
 
 @scenario("ListOffsets", first=4)
 def wrong_in_two_ways(twins: Twins) -> None:
-    topic = twins.create("wrong")
+    topic = twins.once(Twins.create, "wrong")
     twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted(topic, -99, CurrentLeaderEpoch=7)])
     twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted(topic, -99, partition=5)])
     twins.ask("ListOffsets", ReplicaId=-1, Topics=[wanted(topic, LATEST, partition=5, CurrentLeaderEpoch=7)])
@@ -175,6 +178,6 @@ def wrong_in_two_ways(twins: Twins) -> None:
 @scenario("ListOffsets", first=10)
 def without_patience(twins: Twins) -> None:
     """How long a broker may look into what lies elsewhere."""
-    topic = twins.create("patience")
+    topic = twins.once(Twins.create, "patience")
     for timeout in (0, -1, 2**31 - 1):
         twins.ask("ListOffsets", ReplicaId=-1, TimeoutMs=timeout, Topics=[wanted(topic, EARLIEST)])

@@ -13,7 +13,7 @@ INVALID = ("", ".", "..", "no such name", "ü", "x" * 249, "x" * 250, "a/b", "a\
 
 @scenario("Metadata")
 def by_name(twins: Twins) -> None:
-    first, second = twins.create("first", partitions=3), twins.create("second")
+    first, second = twins.once(Twins.create, "first", partitions=3), twins.once(Twins.create, "second")
     twins.ask("Metadata", Topics=[{"Name": first}])
     twins.ask("Metadata", Topics=[{"Name": second}, {"Name": first}])
     twins.ask("Metadata", Topics=[{"Name": first}, {"Name": first}])
@@ -22,7 +22,7 @@ def by_name(twins: Twins) -> None:
 @scenario("Metadata")
 def of_all(twins: Twins) -> None:
     """With null, and in version 0, which cannot say it, with an empty list."""
-    twins.create("all", partitions=2)
+    twins.once(Twins.create, "all", partitions=2)
     if twins.version:
         twins.see("Metadata", Topics=None)
     twins.see("Metadata", Topics=[])
@@ -30,7 +30,7 @@ def of_all(twins: Twins) -> None:
 
 @scenario("Metadata", first=4)
 def of_unknown_topics(twins: Twins) -> None:
-    known, nowhere = twins.create("known"), twins.name("nowhere")
+    known, nowhere = twins.once(Twins.create, "known"), twins.name("nowhere")
     twins.ask("Metadata", Topics=[{"Name": nowhere}], AllowAutoTopicCreation=False)
     twins.ask("Metadata", Topics=[{"Name": nowhere}, {"Name": known}], AllowAutoTopicCreation=False)
     twins.ask("Metadata", Topics=[{"Name": nowhere}, {"Name": nowhere}], AllowAutoTopicCreation=False)
@@ -40,7 +40,7 @@ def of_unknown_topics(twins: Twins) -> None:
 def of_invalid_names(twins: Twins) -> None:
     for name in INVALID:
         twins.ask("Metadata", Topics=[{"Name": name}], AllowAutoTopicCreation=False)
-    known = twins.create("known")
+    known = twins.once(Twins.create, "known")
     wanted = [{"Name": known}, *({"Name": name} for name in INVALID)]
     twins.ask("Metadata", Topics=wanted, AllowAutoTopicCreation=False)
 
@@ -73,7 +73,7 @@ def that_may_not_create(twins: Twins) -> None:
 @scenario("Metadata")
 def whose_names_collide(twins: Twins) -> None:
     """A dot and an underscore are the same in the name of a metric: the second topic is not created."""
-    topic = twins.create("a.b")
+    topic = twins.once(Twins.create, "a.b")
     other = topic.replace(".", "_")
     twins.ask("Metadata", Topics=[{"Name": other}])
     twins.ask("Metadata", at=12, Topics=[{"Name": other}], AllowAutoTopicCreation=False)
@@ -81,7 +81,7 @@ def whose_names_collide(twins: Twins) -> None:
 
 @scenario("Metadata", first=12)
 def by_id(twins: Twins) -> None:
-    topic, other = twins.create("known", partitions=2), twins.create("other")
+    topic, other = twins.once(Twins.create, "known", partitions=2), twins.once(Twins.create, "other")
     wanted = {"TopicId": twins.topic_id(topic), "Name": None}
     twins.ask("Metadata", Topics=[wanted])
     twins.ask("Metadata", Topics=[wanted, wanted])
@@ -95,7 +95,7 @@ def by_id(twins: Twins) -> None:
 @scenario("Metadata", first=10, last=11)
 def by_id_before_that_was_possible(twins: Twins) -> None:
     """The field is there, and has to be empty."""
-    topic = twins.create("known")
+    topic = twins.once(Twins.create, "known")
     twins.ask("Metadata", Topics=[{"TopicId": twins.topic_id(topic), "Name": topic}])
     twins.ask("Metadata", Topics=[{"TopicId": twins.topic_id(topic), "Name": None}])
     twins.ask("Metadata", Topics=[{"Name": None}])
@@ -130,7 +130,7 @@ def of_internal_topics(twins: Twins) -> None:
 @scenario("Metadata", first=8)
 def of_authorized_operations(twins: Twins) -> None:
     """Those of the cluster moved to DescribeCluster after version 10."""
-    topic, nowhere = twins.create("operations"), twins.name("nowhere")
+    topic, nowhere = twins.once(Twins.create, "operations"), twins.name("nowhere")
     wanted = [{"Name": topic}, {"Name": nowhere}, {"Name": "."}]
     for ours, clusters in ((True, False), (False, True), (True, True)):
         twins.ask(

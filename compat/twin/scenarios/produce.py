@@ -35,7 +35,7 @@ def without_an_answer(twins: Twins) -> None:
 @scenario("Produce", first=3)
 def refused_without_an_answer(twins: Twins) -> None:
     """The connection ends: there is no other way to say it."""
-    topic = twins.create("refused", max_message_bytes="300")
+    topic = twins.once(Twins.create, "refused", max_message_bytes="300")
     nowhere = twins.name("nowhere")
     for refused in ((nowhere, 0, GOOD), (topic, 1, GOOD), (topic, 0, b""), (topic, 0, batch(bytes(400)))):
         conversation: Conversation = twins.another()
@@ -62,7 +62,7 @@ def to_several_partitions(twins: Twins) -> None:
 
 @scenario("Produce", first=3)
 def to_what_is_not_there(twins: Twins) -> None:
-    topic, nowhere = twins.create("there"), twins.name("nowhere")
+    topic, nowhere = twins.once(Twins.create, "there"), twins.name("nowhere")
     produce(twins, (nowhere, 0, GOOD))
     for number in (1, -1, 2**31 - 1):
         produce(twins, (topic, number, GOOD))
@@ -107,7 +107,7 @@ def to_an_internal_topic(twins: Twins) -> None:
 @scenario("Produce", first=3)
 def nothing(twins: Twins) -> None:
     """No topic, no partition, no bytes, too few of them."""
-    topic = twins.create("nothing")
+    topic = twins.once(Twins.create, "nothing")
     twins.ask("Produce", Acks=-1, TimeoutMs=1_000, TopicData=[])
     twins.ask("Produce", Acks=3, TimeoutMs=1_000, TopicData=[])
     empty = {"Name": topic, "TopicId": twins.topic_id(topic), "PartitionData": []}
@@ -119,15 +119,25 @@ def nothing(twins: Twins) -> None:
 
 
 @scenario("Produce", first=3)
+def the_same_partition_twice(twins: Twins) -> None:
+    """In two places of the request: the last word counts."""
+    topic = twins.create("twice")
+    request = producing(twins, (topic, 0, GOOD))
+    request["TopicData"] += producing(twins, (topic, 0, TWO))["TopicData"]
+    twins.ask("Produce", **request)
+    kept(twins, topic)
+
+
+@scenario("Produce", first=3)
 def without_patience(twins: Twins) -> None:
-    topic = twins.create("patience")
+    topic = twins.once(Twins.create, "patience")
     for timeout in (0, -1, 1, 2**31 - 1):
         produce(twins, (topic, 0, GOOD), TimeoutMs=timeout)
 
 
 @scenario("Produce", first=3)
 def with_too_few_replicas(twins: Twins) -> None:
-    topic = twins.create("safe", min_insync_replicas="2")
+    topic = twins.once(Twins.create, "safe", min_insync_replicas="2")
     for acks in (-1, 1):
         produce(twins, (topic, 0, GOOD), Acks=acks)
     kept(twins, topic)
@@ -135,9 +145,11 @@ def with_too_few_replicas(twins: Twins) -> None:
 
 @scenario("Produce", first=3)
 def two_things_wrong_at_once(twins: Twins) -> None:
-    topic, nowhere = twins.create("wrong"), twins.name("nowhere")
-    strict = twins.create("strict", cleanup_policy="compact", max_message_bytes="200", min_insync_replicas="2")
-    late = twins.create("late", message_timestamp_before_max_ms="1000", cleanup_policy="compact")
+    topic, nowhere = twins.once(Twins.create, "wrong"), twins.name("nowhere")
+    strict = twins.once(
+        Twins.create, "strict", cleanup_policy="compact", max_message_bytes="200", min_insync_replicas="2"
+    )
+    late = twins.once(Twins.create, "late", message_timestamp_before_max_ms="1000", cleanup_policy="compact")
     large, keyless = batch(bytes(400)), batch(b"no key", timestamp=LONG_AGO)
     sequence_of_nobody = batch(bytes(400), producer_id=4_000, producer_epoch=0, base_sequence=7)
     for records in (BROKEN, b"", b"123", GOOD + TWO):
@@ -146,6 +158,7 @@ def two_things_wrong_at_once(twins: Twins) -> None:
         produce(twins, (nowhere, 0, records))
         produce(twins, (strict, 0, records))
     produce(twins, (topic, 9, GOOD), Acks=2)
+    produce(twins, (nowhere, 0, GOOD), Acks=2)
     for records in (large, keyless, sequence_of_nobody, changed(large, CRC, b"none", signed=False)):
         for acks in (-1, 1, 5):
             produce(twins, (strict, 0, records), Acks=acks)
@@ -156,7 +169,7 @@ def two_things_wrong_at_once(twins: Twins) -> None:
 @scenario("Produce", first=3)
 def one_of_two_partitions_wrong(twins: Twins) -> None:
     """Bytes that can be no batch refuse all of a request, other things their partition."""
-    topic = twins.create("half", partitions=2)
+    topic = twins.once(Twins.create, "half", partitions=2)
     for records in (BROKEN, b"", b"123", GOOD[:-1], GOOD + TWO, bytes(70)):
         produce(twins, (topic, 0, GOOD), (topic, 1, records))
     kept(twins, topic, partitions=2)
@@ -165,7 +178,7 @@ def one_of_two_partitions_wrong(twins: Twins) -> None:
 @scenario("Produce", first=3)
 def of_a_transaction(twins: Twins) -> None:
     """Without an id all is refused, with one that nobody has begun its partition is."""
-    topic = twins.create("transaction", partitions=2)
+    topic = twins.once(Twins.create, "transaction", partitions=2)
     ours = batch(b"a", producer_id=5, producer_epoch=0, base_sequence=0, transactional=True, timestamp=LONG_AGO)
     produce(twins, (topic, 0, ours))
     produce(twins, (topic, 0, GOOD), (topic, 1, ours))

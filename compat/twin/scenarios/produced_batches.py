@@ -68,7 +68,7 @@ for _codec in ("uncompressed", "gzip", "snappy", "lz4", "zstd"):
 
 @scenario("Produce", first=3)
 def in_codecs_that_are_none(twins: Twins) -> None:
-    topic = twins.create("none")
+    topic = twins.once(Twins.create, "none")
     each(twins, topic, tuple(changed(GOOD, ATTRIBUTES, bytes([0, codec])) for codec in (5, 6, 7)))
 
 
@@ -100,7 +100,7 @@ def of_other_magic(twins: Twins) -> None:
 
 @scenario("Produce", first=3)
 def with_a_wrong_checksum(twins: Twins) -> None:
-    topic = twins.create("checksum")
+    topic = twins.once(Twins.create, "checksum")
     spoilt = GOOD[:-2] + b"!" + GOOD[-1:]
     zero = changed(GOOD, CRC, bytes(4), signed=False)
     each(twins, topic, (spoilt, zero, spoilt + GOOD, GOOD + spoilt))
@@ -108,14 +108,14 @@ def with_a_wrong_checksum(twins: Twins) -> None:
 
 @scenario("Produce", first=3)
 def cut_or_too_long(twins: Twins) -> None:
-    topic = twins.create("cut")
+    topic = twins.once(Twins.create, "cut")
     each(twins, topic, tuple(GOOD[:end] for end in (12, 17, 60, 61, len(GOOD) - 1)))
     each(twins, topic, (GOOD + b"\x00", GOOD + bytes(20), GOOD + GOOD[:-1], GOOD + GOOD[:30]))
 
 
 @scenario("Produce", first=3)
 def with_a_wrong_length(twins: Twins) -> None:
-    topic = twins.create("length")
+    topic = twins.once(Twins.create, "length")
     right = len(GOOD) - 12
     for length in (-1, 0, 13, 14, 48, 49, 50, right - 1, right + 1, -(2**31)):
         produce(twins, (topic, 0, changed(GOOD, LENGTH, length.to_bytes(4, signed=True), signed=False)))
@@ -137,7 +137,7 @@ def several_batches_in_one_partition(twins: Twins) -> None:
 @scenario("Produce", first=3)
 def with_a_wrong_count(twins: Twins) -> None:
     """In their header, in what they hold, and by what their last offset says."""
-    topic = twins.create("count")
+    topic = twins.once(Twins.create, "count")
     counts = (-1, 0, 1, 3, 2**31 - 1)
     each(twins, topic, tuple(changed(TWO, COUNT, count.to_bytes(4, signed=True)) for count in counts))
     lasts = (-1, 0, 2, 9, 2**31 - 1)
@@ -149,7 +149,7 @@ def with_a_wrong_count(twins: Twins) -> None:
 @scenario("Produce", first=3)
 def without_any_record(twins: Twins) -> None:
     """A batch that has a header only."""
-    topic = twins.create("none")
+    topic = twins.once(Twins.create, "none")
     header = changed(changed(GOOD[:61], LENGTH, (49).to_bytes(4), signed=False), COUNT, bytes(4))
     lasts = (bytes(4), (-1).to_bytes(4, signed=True))
     each(twins, topic, tuple(changed(header, LAST_OFFSET, last) for last in lasts))
@@ -218,7 +218,9 @@ def stamped_by_the_broker(twins: Twins) -> None:
 
 @scenario("Produce", first=3)
 def of_times_too_far(twins: Twins) -> None:
-    topic = twins.create("far", message_timestamp_before_max_ms="10000", message_timestamp_after_max_ms="20000")
+    topic = twins.once(
+        Twins.create, "far", message_timestamp_before_max_ms="10000", message_timestamp_after_max_ms="20000"
+    )
     now = now_ms()
     for distance in (-DAY_MS, -15_000, 0, 15_000, 25_000 + 60_000, DAY_MS):
         produce(twins, (topic, 0, batch(b"a", b"b", timestamp=now + distance)))
@@ -249,7 +251,7 @@ def without_keys_to_a_compacted_topic(twins: Twins) -> None:
 @scenario("Produce", first=3)
 def of_many_wrong_records(twins: Twins) -> None:
     """How many of them an answer names."""
-    topic = twins.create("many", cleanup_policy="compact", message_timestamp_before_max_ms="1000")
+    topic = twins.once(Twins.create, "many", cleanup_policy="compact", message_timestamp_before_max_ms="1000")
     produce(twins, (topic, 0, batch(*[b"v"] * 300)))
     produce(twins, (topic, 0, batch(*[b"v"] * 300, key=b"k", timestamp=LONG_AGO)))
     produce(twins, (topic, 0, batch(*[b"v"] * 3, keys=(None, b"k", None), timestamp=LONG_AGO)))
