@@ -19,7 +19,7 @@ from barnabas.protocol.batches import (
     TimestampType,
     batch_at,
 )
-from barnabas.protocol.compression import Compression
+from barnabas.protocol.compression import Compression, check_lz4_frame
 from barnabas.protocol.errors import ErrorCode, KafkaError, MalformedFrame
 from barnabas.protocol.record import Record
 from barnabas.protocol.varint import Bytes
@@ -107,6 +107,12 @@ def check_batch(batch: Batch, max_batch_bytes: int) -> None:
         raise _invalid("only brokers write control batches")
     if batch.producer_id > NO_PRODUCER_ID and batch.base_sequence < 0:
         raise _invalid(f"producer {batch.producer_id} sent the sequence number {batch.base_sequence}")
+    if batch.attributes & Attributes.COMPRESSION == Compression.LZ4:
+        # Some libraries write frames that Kafka's consumers stop at, for good. Kafka has no code for it either.
+        try:
+            check_lz4_frame(batch.records)
+        except MalformedFrame as error:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, str(error)) from None
 
 
 def check_batch_timestamps(

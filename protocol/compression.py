@@ -16,7 +16,7 @@ from enum import IntEnum
 from barnabas.protocol.errors import MalformedFrame
 from barnabas.protocol.varint import Bytes, read_uvarint
 
-__all__ = ["MAX_DECOMPRESSED_BYTES", "Compression", "compress", "decompress"]
+__all__ = ["MAX_DECOMPRESSED_BYTES", "Compression", "check_lz4_frame", "compress", "decompress"]
 
 MAX_DECOMPRESSED_BYTES = 1 << 27
 """What one batch may unpack to: over a hundred times Kafka's default `max.message.bytes`."""
@@ -192,10 +192,7 @@ def _decompress_lz4(data: Bytes, max_bytes: int, broken_header: bool) -> bytes:
     """The first frame. Kafka stops at its end mark, and refuses blocks that need each other."""
     import lz4.frame
 
-    if len(data) < 7 or data[:4] != _LZ4_MAGIC:
-        raise MalformedFrame("records are no lz4 frame")
-    if not data[4] & 0x20:
-        raise MalformedFrame("an lz4 frame of records has dependent blocks, which Kafka does not read")
+    check_lz4_frame(data)
     if broken_header:
         data = _mend_lz4_header(data)
     unpacker = lz4.frame.LZ4FrameDecompressor()
@@ -208,6 +205,14 @@ def _decompress_lz4(data: Bytes, max_bytes: int, broken_header: bool) -> bytes:
     if not unpacker.eof:
         raise MalformedFrame("an lz4 frame of records ends early")
     return unpacked
+
+
+def check_lz4_frame(data: Bytes) -> None:
+    """What its first bytes show without unpacking it: MalformedFrame if no Java consumer could begin to read it."""
+    if len(data) < 7 or data[:4] != _LZ4_MAGIC:
+        raise MalformedFrame("records are no lz4 frame")
+    if not data[4] & 0x20:
+        raise MalformedFrame("an lz4 frame of records has dependent blocks, which Kafka does not read")
 
 
 def _mend_lz4_header(data: Bytes) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -88,6 +89,16 @@ def test_zstd_needs_produce_v7() -> None:
     assert code_of(data, version=7) is ErrorCode.NONE
     assert code_of(data, version=6) is ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     assert code_of(build_batch(RECORDS, compression=Compression.LZ4), version=3) is ErrorCode.NONE
+
+
+def test_lz4_that_kafka_does_not_read() -> None:
+    """kafkajs with lz4js writes dependent blocks; a Java consumer would stop at them."""
+    good = bytearray(build_batch(RECORDS, compression=Compression.LZ4))
+    for position, value in ((65, 0x40), (61, 0)):  # the flags, and the magic, of the frame
+        bad = bytearray(good)
+        bad[position] = value
+        bad[17:21] = crc32c(bad[21:]).to_bytes(4)
+        assert code_of(bad) is ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 def test_the_order_of_the_rules() -> None:

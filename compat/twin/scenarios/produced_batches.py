@@ -86,6 +86,15 @@ def packed_otherwise_than_they_say(twins: Twins) -> None:
 
 
 @scenario("Produce", first=3)
+def in_lz4_that_java_does_not_read(twins: Twins) -> None:
+    """Blocks that need each other, which some libraries write, and no frame at all; also where records are read."""
+    packed = batch(*SEVERAL, key=b"key", codec="lz4", timestamp=LONG_AGO)
+    wrong = tuple(changed(packed, place, value) for place, value in ((65, b"\x40"), (61, b"none")))
+    alone(twins, *wrong)
+    each(twins, twins.create("compacted", cleanup_policy="compact"), wrong)
+
+
+@scenario("Produce", first=3)
 def of_other_magic(twins: Twins) -> None:
     topic = twins.create("magic")
     each(twins, topic, tuple(changed(GOOD, MAGIC, bytes([magic]), signed=False) for magic in (0, 1, 3, 127, 255)))
