@@ -28,6 +28,7 @@ FEATURES = {
     "offsets": "committed by hand and by itself, read, reset",
     "records": "deleted",
     "next groups": "the protocol of KIP-848",
+    "share groups": "records that are shared out one by one (KIP-932)",
     "transactions": "committed and aborted",
     "own suite": "what the client's authors test it with",
 }

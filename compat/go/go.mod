@@ -1,0 +1,3 @@
+module checks
+
+go 1.26.0
