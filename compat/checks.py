@@ -2,38 +2,51 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
-import time
+import tempfile
+import threading
 import traceback
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-_checks: list[tuple[str, Callable[[], None], bool]] = []
-PATIENCE_S = 20.0
+__all__ = ["Cannot", "Stage", "check", "equal", "main"]
+
+Function = Callable[..., None]
+
+_checks: list[tuple[str, Function, bool]] = []
+_one_at_a_time = threading.Lock()
 
 
 class Cannot(Exception):  # noqa: N818
     """The client has nothing for it."""
 
 
-def check(name: str, *, quick: bool = True) -> Callable[[Callable[[], None]], Callable[[], None]]:
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What a check plays on. Others play on the same broker at the same time."""
+
+    bootstrap: str
+    name: str
+    """For a topic or a group: no other check has it."""
+    directory: Path
+    until_the_end: ExitStack
+    """What a check starts ends with it."""
+
+
+def check(name: str, *, quick: bool = True) -> Callable[[Function], Function]:
     """`feature: what`. One that is not quick is left out where the quick part is wanted."""
 
-    def register(function: Callable[[], None]) -> Callable[[], None]:
+    def register(function: Function) -> Function:
         _checks.append((name, function, quick))
         return function
 
     return register
-
-
-def until(condition: Callable[[], Any], what: str) -> Any:
-    """The first true value."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not (value := condition()):
-        if time.monotonic() > deadline:
-            raise AssertionError(f"waited for {what}")
-        time.sleep(0.02)
-    return value
 
 
 def equal(found: Any, wanted: Any) -> None:
@@ -41,26 +54,37 @@ def equal(found: Any, wanted: Any) -> None:
         raise AssertionError(f"{found!r} is not {wanted!r}")
 
 
-def main() -> int:
-    """Runs all that are registered; 1 if one failed."""
-    quick = "--quick" in sys.argv
-    failed = False
+def main(*given: Any, arguments: list[str], at_once: int = 4) -> None:
+    """Runs all that are registered with what is given and a stage, and ends the process: 1 if one failed."""
+    bootstrap, *options = arguments
+    quick = "--quick" in options
     print(f"1..{len(_checks)}")
-    for name, function, is_quick in _checks:
-        if quick and not is_quick:
-            print(f"ok - {name} # SKIP not in the quick part", flush=True)
-            continue
-        try:
-            function()
-            print(f"ok - {name}", flush=True)
-        except Cannot as reason:
-            print(f"ok - {name} # SKIP {reason}", flush=True)
-        except Exception as error:  # noqa: BLE001 - whatever a client raises is what it has to say
-            failed = True
-            traceback.print_exc()
-            print(f"not ok - {name} # {type(error).__name__}: {' '.join(str(error).split())}"[:400], flush=True)
-    return int(failed)
+    with tempfile.TemporaryDirectory(prefix="compat-checks-") as directory:
+
+        def run(number: int) -> bool:
+            name, function, is_quick = _checks[number]
+            if quick and not is_quick:
+                return _say(f"ok - {name} # SKIP not in the quick part")
+            own = f"{re.sub('[^a-z0-9]+', '-', name.lower())[:80]}-{number}"
+            (Path(directory) / own).mkdir()
+            try:
+                with ExitStack() as stack:
+                    function(*given, Stage(bootstrap, own, Path(directory) / own, stack))
+            except Cannot as reason:
+                return _say(f"ok - {name} # SKIP {reason}")
+            except BaseException as error:  # noqa: BLE001 - whatever a client raises is what it has to say
+                said = " ".join(str(error).split()).replace("#", "")
+                return _say(f"not ok - {name} # {type(error).__name__}: {said}"[:400], traceback.format_exc())
+            return _say(f"ok - {name}")
+
+        with ThreadPoolExecutor(at_once) as several:
+            passed = list(several.map(run, range(len(_checks))))
+    sys.stdout.flush()
+    # Not by the interpreter's end: a client of a check that failed may have left threads that never do.
+    os._exit(0 if all(passed) else 1)
 
 
-def bootstrap() -> str:
-    return sys.argv[1]
+def _say(line: str, more: str = "") -> bool:
+    with _one_at_a_time:
+        print(more + line, flush=True)
+    return not line.startswith("not ok")

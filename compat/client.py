@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -90,7 +91,8 @@ class Client:
         return "" if code in (0, 1) else f"it ended with {code}"
 
     def _environment(self) -> dict[str, str]:
-        return {**os.environ, "COMPAT_CACHE": str(CACHE / self.name)}
+        """`COMPAT_PYTHON` has what `make` installs, for programs that drive those of another language."""
+        return {**os.environ, "COMPAT_CACHE": str(CACHE / self.name), "COMPAT_PYTHON": sys.executable}
 
 
 def clients() -> Iterator[Client]:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.cli.starting import READY_S, StartedBroker
-from tests.clients.adapter import JAVA, ConsumerSettings, load, take
+from compat.rounds.adapter import JAVA, ConsumerSettings, load, take
 
 pytestmark = pytest.mark.slow
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.clients.adapter import CLIENTS, JAVA
+from compat.rounds.adapter import CLIENTS, JAVA
 
 __all__ = ["EACH_CLIENT", "client_parameters"]
 

@@ -12,7 +12,7 @@ import json
 import sys
 import threading
 
-from tests.clients.adapter import load
+from compat.rounds.adapter import load
 
 AT_ONCE = 40
 PADDING = 500

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tests.clients.adapter import JAVA
+from compat.rounds.adapter import JAVA
 
 __all__ = ["KAFKA_TOOLS", "ROUNDS", "STEPS", "Cannot"]
 

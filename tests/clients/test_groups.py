@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.clients.adapter import JAVA, Client, ConsumerSettings, load
+from compat.rounds.adapter import JAVA, Client, ConsumerSettings, load
 from tests.clients.broker_process import BrokerProcess
-from tests.clients.members import Member, wait_for_assignment, wait_for_values
+from compat.rounds.members import Member, wait_for_assignment, wait_for_values
 from tests.clients.parameters import EACH_CLIENT
 from tests.clients.waiting import wait_until
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients.broker_process import BrokerProcess
-from tests.clients.kafka_tools import Tools, table
+from compat.kafka_tools.tools import Tools, table
 from tests.clients.waiting import wait_until
 from tests.kafka.tool_runner import ToolRunner
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.adapter import load
+from compat.rounds.adapter import load
 from tests.clients.broker_process import BrokerProcess
 from tests.clients.waiting import PATIENCE_S, wait_until
 

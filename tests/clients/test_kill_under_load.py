@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.adapter import ConsumerSettings, load
+from compat.rounds.adapter import ConsumerSettings, load
 from tests.clients.broker_process import BrokerProcess
 from tests.clients.ledgers import GroupLedger, TopicLedger
-from tests.clients.members import Member
+from compat.rounds.members import Member
 from tests.clients.senders import Sender, java_sender, python_sender
 from tests.clients.waiting import wait_until
 from tests.kafka.classpath import KafkaMissingError, find_classpath

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from tests.clients.adapter import ConsumerSettings, load, take
+from compat.rounds.adapter import ConsumerSettings, load, take
 from tests.clients.broker_process import BrokerProcess
 from tests.clients.dropping_proxy import DroppingProxy
 from tests.clients.parameters import EACH_CLIENT

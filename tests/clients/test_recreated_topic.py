@@ -19,7 +19,7 @@ from barnabas.protocol.messages.produce import (
 )
 from barnabas.protocol.record import Record
 from barnabas.protocol.schema import Uuid
-from tests.clients.adapter import ConsumerSettings, Received, load, take
+from compat.rounds.adapter import ConsumerSettings, Received, load, take
 from tests.clients.broker_process import BrokerProcess
 from tests.clients.parameters import EACH_CLIENT
 from tests.clients.raw_group import RawMember, find_coordinator

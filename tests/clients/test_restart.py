@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.clients.adapter import ConsumerSettings, Received, load, take
+from compat.rounds.adapter import ConsumerSettings, Received, load, take
 from tests.clients.broker_process import BrokerProcess
 from tests.clients.parameters import EACH_CLIENT
 from tests.clients.waiting import wait_until

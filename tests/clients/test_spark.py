@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.clients.adapter import Client, ConsumerSettings, Received, load, take
+from compat.rounds.adapter import Client, ConsumerSettings, Received, load, take
 from tests.clients.broker_process import BrokerProcess
 from tests.clients.waiting import wait_until
 from tests.kafka.classpath import CACHE

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient
 
-from tests.clients import with_aiokafka
-from tests.clients.adapter import CLIENTS, JAVA, load
+from compat.rounds import with_aiokafka
+from compat.rounds.adapter import CLIENTS, JAVA, load
 from tests.clients.broker_process import REPOSITORY
 from tests.clients.steps import KAFKA_TOOLS, ROUNDS, STEPS, Cannot
 

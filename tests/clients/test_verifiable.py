@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients.broker_process import BrokerProcess
-from tests.clients.kafka_tools import Tools, Verifiable
+from compat.kafka_tools.tools import Tools, Verifiable
 from tests.clients.waiting import wait_until
 from tests.kafka.tool_runner import ToolRunner
 

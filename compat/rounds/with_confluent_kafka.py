@@ -8,11 +8,13 @@ from typing import Any
 import confluent_kafka
 import confluent_kafka.admin
 
-from tests.clients.adapter import Committed, ConsumerSettings, Headers, Received, headers_of
+from compat.rounds.adapter import Committed, ConsumerSettings, Headers, Received, headers_of
 from tests.clients.waiting import PATIENCE_S
 
 SENDS_EMPTY_RECORDS = True
 ADMIN_CANNOT: frozenset[str] = frozenset()
+ASSIGNORS = ("range", "roundrobin", "cooperative-sticky")
+HAS_NEXT_PROTOCOL = True
 
 rd: Any = confluent_kafka
 rd_admin: Any = confluent_kafka.admin
@@ -20,10 +22,12 @@ rd_admin: Any = confluent_kafka.admin
 
 QUICK_TO_RETURN = {"reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 200, "retry.backoff.ms": 50}
 NO_OFFSET = -1001
+TRANSACTION_S = 10.0
 
 
 class Producer:
-    def __init__(self, bootstrap: str, codec: str, idempotent: bool) -> None:
+    def __init__(self, bootstrap: str, codec: str, idempotent: bool, transactional: str | None) -> None:
+        self._bootstrap = bootstrap
         self._producer = rd.Producer(
             {
                 "bootstrap.servers": bootstrap,
@@ -33,8 +37,11 @@ class Producer:
                 "message.max.bytes": 2_000_000,
                 "delivery.timeout.ms": 60_000,
                 **QUICK_TO_RETURN,
+                **({} if transactional is None else {"transactional.id": transactional}),
             }
         )
+        if transactional is not None:
+            self._producer.init_transactions(TRANSACTION_S)
         self._sent: list[Any] = []
 
     def send(
@@ -69,6 +76,22 @@ class Producer:
                 raise rd.KafkaException(each)
         return sent
 
+    def begin(self) -> None:
+        self._producer.begin_transaction()
+
+    def send_offset(self, group: str, topic: str, partition: int, offset: int) -> None:
+        """It wants the group as a consumer knows it, and takes one that has not joined."""
+        consumer = rd.Consumer({"bootstrap.servers": self._bootstrap, "group.id": group})
+        known_as = consumer.consumer_group_metadata()
+        consumer.close()
+        self._producer.send_offsets_to_transaction([rd.TopicPartition(topic, partition, offset)], known_as)
+
+    def commit(self) -> None:
+        self._producer.commit_transaction(TRANSACTION_S)
+
+    def abort(self) -> None:
+        self._producer.abort_transaction(TRANSACTION_S)
+
     def close(self) -> None:
         self._producer.flush(PATIENCE_S)
 
@@ -76,15 +99,21 @@ class Producer:
 class Consumer:
     def __init__(self, settings: ConsumerSettings) -> None:
         self._topic = settings.topic
-        more = {} if settings.instance is None else {"group.instance.id": settings.instance}
+        more: dict[str, Any] = {} if settings.instance is None else {"group.instance.id": settings.instance}
+        if settings.next_protocol:
+            more["group.protocol"] = "consumer"
+        else:
+            more |= {
+                "partition.assignment.strategy": settings.strategy,
+                "session.timeout.ms": settings.session_timeout_ms,
+                "heartbeat.interval.ms": min(settings.session_timeout_ms // 4, 500),
+            }
         self._consumer = rd.Consumer(
             {
                 "bootstrap.servers": settings.bootstrap,
                 "client.id": settings.client_id,
                 "group.id": settings.group or "nobody",
-                "partition.assignment.strategy": settings.strategy,
-                "session.timeout.ms": settings.session_timeout_ms,
-                "heartbeat.interval.ms": min(settings.session_timeout_ms // 4, 500),
+                "isolation.level": "read_committed" if settings.committed_only else "read_uncommitted",
                 "enable.auto.commit": settings.auto_commit_ms is not None,
                 "auto.commit.interval.ms": settings.auto_commit_ms or 5_000,
                 "auto.offset.reset": "earliest",
@@ -176,6 +205,10 @@ class Admin:
         (future,) = futures.values()
         return future.result(PATIENCE_S)
 
+    def brokers(self) -> set[str]:
+        found = self._only({0: self._admin.describe_cluster()})
+        return {f"{each.host}:{each.port}" for each in found.nodes}
+
     def create_topic(self, name: str, partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
         self._only(self._admin.create_topics([rd_admin.NewTopic(name, partitions, 1, config=dict(config or {}))]))
 
@@ -230,8 +263,10 @@ class Admin:
         pass
 
 
-def produce(bootstrap: str, *, codec: str = "none", idempotent: bool = True) -> Producer:
-    return Producer(bootstrap, codec, idempotent)
+def produce(
+    bootstrap: str, *, codec: str = "none", idempotent: bool = True, transactional: str | None = None
+) -> Producer:
+    return Producer(bootstrap, codec, idempotent, transactional)
 
 
 def consume(settings: ConsumerSettings) -> Consumer:

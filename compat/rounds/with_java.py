@@ -6,16 +6,18 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any
 
-from tests.clients.adapter import Committed, ConsumerSettings, Headers, Received
-from tests.clients.java_process import JavaObject
+from compat.rounds.adapter import Committed, ConsumerSettings, Headers, Received
+from compat.rounds.java_process import JavaObject
 
 ASSIGNORS = {
     "range": "RangeAssignor",
     "roundrobin": "RoundRobinAssignor",
+    "sticky": "StickyAssignor",
     "cooperative-sticky": "CooperativeStickyAssignor",
 }
 SENDS_EMPTY_RECORDS = True
 ADMIN_CANNOT: frozenset[str] = frozenset()
+HAS_NEXT_PROTOCOL = True
 
 QUICK_TO_RETURN = {"reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 200, "retry.backoff.ms": 50}
 
@@ -29,8 +31,8 @@ def unpacked(value: str | None) -> bytes | None:
 
 
 class Producer:
-    def __init__(self, bootstrap: str, codec: str, idempotent: bool) -> None:
-        settings = {
+    def __init__(self, bootstrap: str, codec: str, idempotent: bool, transactional: str | None) -> None:
+        settings: dict[str, Any] = {
             "bootstrap.servers": bootstrap,
             "compression.type": codec,
             "enable.idempotence": str(idempotent).lower(),
@@ -40,7 +42,11 @@ class Producer:
             "request.timeout.ms": 10_000,
             **QUICK_TO_RETURN,
         }
+        if transactional is not None:
+            settings |= {"transactional.id": transactional, "max.block.ms": 10_000}
         self._java = JavaObject("producer", settings)
+        if transactional is not None:
+            self._java.call("init")
         self._to_send: list[dict[str, Any]] = []
 
     def send(
@@ -63,6 +69,18 @@ class Producer:
         records, self._to_send = self._to_send, []
         return [(partition, offset) for partition, offset in self._java.call("send", records=records)]
 
+    def begin(self) -> None:
+        self._java.call("begin")
+
+    def send_offset(self, group: str, topic: str, partition: int, offset: int) -> None:
+        self._java.call("send offset", group=group, topic=topic, partition=partition, offset=offset)
+
+    def commit(self) -> None:
+        self._java.call("commit")
+
+    def abort(self) -> None:
+        self._java.call("abort")
+
     def close(self) -> None:
         if self._to_send:
             self.flush()
@@ -74,9 +92,7 @@ class Consumer:
         java: dict[str, Any] = {
             "bootstrap.servers": settings.bootstrap,
             "client.id": settings.client_id,
-            "partition.assignment.strategy": "org.apache.kafka.clients.consumer." + ASSIGNORS[settings.strategy],
-            "session.timeout.ms": settings.session_timeout_ms,
-            "heartbeat.interval.ms": min(settings.session_timeout_ms // 4, 500),
+            "isolation.level": "read_committed" if settings.committed_only else "read_uncommitted",
             "enable.auto.commit": str(settings.auto_commit_ms is not None).lower(),
             "auto.commit.interval.ms": settings.auto_commit_ms or 5_000,
             "auto.offset.reset": "earliest",
@@ -84,6 +100,14 @@ class Consumer:
             "metadata.max.age.ms": settings.metadata_max_age_ms,
             **QUICK_TO_RETURN,
         }
+        if settings.next_protocol:
+            java["group.protocol"] = "consumer"
+        else:
+            java |= {
+                "partition.assignment.strategy": "org.apache.kafka.clients.consumer." + ASSIGNORS[settings.strategy],
+                "session.timeout.ms": settings.session_timeout_ms,
+                "heartbeat.interval.ms": min(settings.session_timeout_ms // 4, 500),
+            }
         if settings.group is not None:
             java["group.id"] = settings.group
         if settings.instance is not None:
@@ -148,6 +172,9 @@ class Admin:
     def __init__(self, bootstrap: str) -> None:
         self._java = JavaObject("admin", {"bootstrap.servers": bootstrap, **QUICK_TO_RETURN})
 
+    def brokers(self) -> set[str]:
+        return set(self._java.call("brokers"))
+
     def create_topic(self, name: str, partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
         self._java.call("create topic", topic=name, partitions=partitions, config=dict(config or {}))
 
@@ -193,8 +220,10 @@ class Admin:
         self._java.call("close")
 
 
-def produce(bootstrap: str, *, codec: str = "none", idempotent: bool = True) -> Producer:
-    return Producer(bootstrap, codec, idempotent)
+def produce(
+    bootstrap: str, *, codec: str = "none", idempotent: bool = True, transactional: str | None = None
+) -> Producer:
+    return Producer(bootstrap, codec, idempotent, transactional)
 
 
 def consume(settings: ConsumerSettings) -> Consumer:

@@ -13,9 +13,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from tests.clients.adapter import ConsumerSettings
-from tests.clients.broker_process import REPOSITORY
+from compat.rounds.adapter import ConsumerSettings, Producing
 from tests.clients.waiting import PATIENCE_S, wait_until
+
+__all__ = ["Member", "Sender", "check_once", "wait_for_assignment", "wait_for_values"]
+
+REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 class Member:
@@ -31,7 +34,7 @@ class Member:
         self._log = log
         with log.open("ab") as errors:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.clients.member", client, json.dumps(asdict(settings))],
+                [sys.executable, "-m", "compat.rounds.member", client, json.dumps(asdict(settings))],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=errors,
@@ -105,3 +108,33 @@ def wait_for_values(members: Sequence[Member], wanted: Sequence[str]) -> None:
     """Until each of these values has reached somebody."""
     whole = set(wanted)
     wait_until(lambda: whole <= {value for member in members for value in member.values}, f"{len(whole)} values")
+
+
+class Sender:
+    """Sends numbered values to all partitions in turn."""
+
+    def __init__(self, producer: Producing, topic: str, partitions: int) -> None:
+        self._producer, self._topic, self._partitions = producer, topic, partitions
+        self.sent: list[str] = []
+
+    def send(self, how_many: int) -> list[str]:
+        values = [str(number) for number in range(len(self.sent), len(self.sent) + how_many)]
+        for value in values:
+            self._producer.send(self._topic, value.encode(), partition=int(value) % self._partitions)
+        self._producer.flush()
+        self.sent += values
+        return values
+
+
+def check_once(members: Sequence[Member], values: Sequence[str]) -> None:
+    """Nobody is joining or leaving: each value reaches one member, once, in the order of its partition."""
+    wait_for_values(members, values)
+    wanted = set(values)
+    received = [value for member in members for value in member.values if value in wanted]
+    assert sorted(received) == sorted(values), f"{len(received)} came of {len(values)}"
+    for member in members:
+        last: dict[int, int] = {}
+        for partition, offset, value in list(member.received):
+            if value in wanted:
+                assert last.get(partition, -1) < offset, f"{partition}:{offset} came after {last[partition]}"
+                last[partition] = offset

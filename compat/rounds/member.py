@@ -1,4 +1,4 @@
-"""One member of a consumer group, as a program: `python -m tests.clients.member CLIENT SETTINGS`, until SIGTERM.
+"""One member of a consumer group, as a program: `python -m compat.rounds.member CLIENT SETTINGS`, until SIGTERM.
 
 It says a line of JSON for all that happens to it: {"assigned": [partition, ...]} whenever that has changed,
 {"received": [[partition, offset, value], ...]}, then {"committed": true} or {"not committed": "why"}, and at the end
@@ -15,7 +15,7 @@ import sys
 import time
 from typing import Any
 
-from tests.clients.adapter import ConsumerSettings, load
+from compat.rounds.adapter import ConsumerSettings, load
 
 POLL_S = 0.5
 """Long enough to join: a poll that ends meanwhile leaves kafka-python 3.0.12 half in, beside Apache Kafka too."""

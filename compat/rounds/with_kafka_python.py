@@ -10,22 +10,25 @@ from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 from kafka.errors import KafkaError
 
-from tests.clients.adapter import Committed, ConsumerSettings, Headers, Received, headers_of
+from compat.rounds.adapter import Committed, ConsumerSettings, Headers, Received, headers_of
 from tests.clients.waiting import PATIENCE_S
 
 ASSIGNORS = {
     "range": RangePartitionAssignor,
     "roundrobin": RoundRobinPartitionAssignor,
+    "sticky": StickyPartitionAssignor,
     "cooperative-sticky": CooperativeStickyAssignor,
 }
 SENDS_EMPTY_RECORDS = False
 ADMIN_CANNOT: frozenset[str] = frozenset()
+HAS_NEXT_PROTOCOL = False
 
 
 class Producer:
-    def __init__(self, bootstrap: str, codec: str, idempotent: bool) -> None:
+    def __init__(self, bootstrap: str, codec: str, idempotent: bool, transactional: str | None) -> None:
         self._producer = KafkaProducer(
             bootstrap_servers=bootstrap,
             compression_type=None if codec == "none" else codec,
@@ -37,7 +40,10 @@ class Producer:
             retry_backoff_ms=50,
             reconnect_backoff_ms=20,
             reconnect_backoff_max_ms=200,
+            **({} if transactional is None else {"transactional_id": transactional, "max_block_ms": 10_000}),
         )
+        if transactional is not None:
+            self._producer.init_transactions()
         self._sent: list[Any] = []
 
     def send(
@@ -61,6 +67,19 @@ class Producer:
         done = [future.get(PATIENCE_S) for future in sent]
         return [(each.partition, each.offset) for each in done]
 
+    def begin(self) -> None:
+        self._producer.begin_transaction()
+
+    def send_offset(self, group: str, topic: str, partition: int, offset: int) -> None:
+        offsets = {TopicPartition(topic, partition): OffsetAndMetadata(offset, "", -1)}
+        self._producer.send_offsets_to_transaction(offsets, group)
+
+    def commit(self) -> None:
+        self._producer.commit_transaction()
+
+    def abort(self) -> None:
+        self._producer.abort_transaction()
+
     def close(self) -> None:
         self._producer.close(PATIENCE_S)
 
@@ -81,6 +100,7 @@ class Consumer:
             auto_offset_reset="earliest",
             fetch_max_wait_ms=50,
             metadata_max_age_ms=settings.metadata_max_age_ms,
+            isolation_level="read_committed" if settings.committed_only else "read_uncommitted",
             retry_backoff_ms=50,
             reconnect_backoff_ms=20,
             reconnect_backoff_max_ms=200,
@@ -154,6 +174,9 @@ class Admin:
     def __init__(self, bootstrap: str) -> None:
         self._admin = KafkaAdminClient(bootstrap_servers=bootstrap)
 
+    def brokers(self) -> set[str]:
+        return {f"{each['host']}:{each['port']}" for each in self._admin.describe_cluster()["brokers"]}
+
     def create_topic(self, name: str, partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
         topic = NewTopic(name, partitions, 1, topic_configs=dict(config or {}))
         self._admin.create_topics([topic])
@@ -212,8 +235,10 @@ def _config_values(found: Any, topic: str) -> dict[str, str | None]:
     return {name: one["value"] if isinstance(one, dict) else one for name, one in described.items()}
 
 
-def produce(bootstrap: str, *, codec: str = "none", idempotent: bool = True) -> Producer:
-    return Producer(bootstrap, codec, idempotent)
+def produce(
+    bootstrap: str, *, codec: str = "none", idempotent: bool = True, transactional: str | None = None
+) -> Producer:
+    return Producer(bootstrap, codec, idempotent, transactional)
 
 
 def consume(settings: ConsumerSettings) -> Consumer:

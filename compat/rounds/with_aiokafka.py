@@ -12,15 +12,23 @@ from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic, Records
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 from aiokafka.structs import OffsetAndMetadata
 
-from tests.clients.adapter import Committed, ConsumerSettings, Headers, Received, headers_of
+from compat.rounds.adapter import Committed, ConsumerSettings, Headers, Received, headers_of
 from tests.clients.waiting import PATIENCE_S
 
-ASSIGNORS = {"range": RangePartitionAssignor, "roundrobin": RoundRobinPartitionAssignor}
+ASSIGNORS = {
+    "range": RangePartitionAssignor,
+    "roundrobin": RoundRobinPartitionAssignor,
+    "sticky": StickyPartitionAssignor,
+}
 SENDS_EMPTY_RECORDS = False
+HAS_NEXT_PROTOCOL = False
 ADMIN_CANNOT = {"set_group_offset": "alter_consumer_group_offsets", "delete_group": "delete_consumer_groups"}
 """And what it would call them."""
+
+TRANSACTION_S = 10.0
 
 T = TypeVar("T")
 
@@ -47,12 +55,12 @@ async def _call(function: Any, *arguments: Any) -> Any:
 
 
 class Producer:
-    def __init__(self, bootstrap: str, codec: str, idempotent: bool) -> None:
+    def __init__(self, bootstrap: str, codec: str, idempotent: bool, transactional: str | None) -> None:
         self._loop = Loop()
         self._sent: list[Any] = []
-        self._loop.run(self._start(bootstrap, codec, idempotent))
+        self._loop.run(self._start(bootstrap, codec, idempotent, transactional))
 
-    async def _start(self, bootstrap: str, codec: str, idempotent: bool) -> None:
+    async def _start(self, bootstrap: str, codec: str, idempotent: bool, transactional: str | None) -> None:
         self._producer = AIOKafkaProducer(
             bootstrap_servers=bootstrap,
             compression_type=None if codec == "none" else codec,
@@ -60,8 +68,10 @@ class Producer:
             linger_ms=2,
             max_request_size=2_000_000,
             retry_backoff_ms=50,
+            transactional_id=transactional,
         )
-        await self._producer.start()
+        # It asks for as long as it is let.
+        await asyncio.wait_for(self._producer.start(), None if transactional is None else TRANSACTION_S)
 
     def send(
         self,
@@ -82,6 +92,18 @@ class Producer:
         sent, self._sent = self._sent, []
         done = self._loop.run(_all(sent))
         return [(each.partition, each.offset) for each in done]
+
+    def begin(self) -> None:
+        self._loop.run(self._producer.begin_transaction())
+
+    def send_offset(self, group: str, topic: str, partition: int, offset: int) -> None:
+        self._loop.run(self._producer.send_offsets_to_transaction({TopicPartition(topic, partition): offset}, group))
+
+    def commit(self) -> None:
+        self._loop.run(self._producer.commit_transaction())
+
+    def abort(self) -> None:
+        self._loop.run(self._producer.abort_transaction())
 
     def close(self) -> None:
         self._loop.run(self._producer.stop())
@@ -112,6 +134,7 @@ class Consumer:
             auto_offset_reset="earliest",
             fetch_max_wait_ms=50,
             metadata_max_age_ms=settings.metadata_max_age_ms,
+            isolation_level="read_committed" if settings.committed_only else "read_uncommitted",
             retry_backoff_ms=50,
         )
         await self._consumer.start()
@@ -186,6 +209,10 @@ class Admin:
         self._admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
         await self._admin.start()
 
+    def brokers(self) -> set[str]:
+        found = self._loop.run(self._admin.describe_cluster())
+        return {f"{each['host']}:{each['port']}" for each in found["brokers"]}
+
     def create_topic(self, name: str, partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
         topic = NewTopic(name, partitions, 1, topic_configs=dict(config or {}))
         answer = self._loop.run(self._admin.create_topics([topic]))
@@ -247,8 +274,10 @@ class Admin:
         self._loop.close()
 
 
-def produce(bootstrap: str, *, codec: str = "none", idempotent: bool = True) -> Producer:
-    return Producer(bootstrap, codec, idempotent)
+def produce(
+    bootstrap: str, *, codec: str = "none", idempotent: bool = True, transactional: str | None = None
+) -> Producer:
+    return Producer(bootstrap, codec, idempotent, transactional)
 
 
 def consume(settings: ConsumerSettings) -> Consumer:

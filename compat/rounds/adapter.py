@@ -58,6 +58,10 @@ class ConsumerSettings:
     auto_commit_ms: int | None = None
     metadata_max_age_ms: int = 300_000
     client_id: str = "round"
+    committed_only: bool = False
+    """What transactions have not committed is not read."""
+    next_protocol: bool = False
+    """That of KIP-848: the broker assigns, and `strategy` and `session_timeout_ms` have no place in it."""
 
 
 class Producing(Protocol):
@@ -74,6 +78,15 @@ class Producing(Protocol):
 
     def flush(self) -> list[tuple[int, int]]:
         """Partition and offset of each record since the last call, in the order of sending. Raises if one failed."""
+
+    def begin(self) -> None:
+        """A transaction, and so are the next three of it."""
+
+    def send_offset(self, group: str, topic: str, partition: int, offset: int) -> None: ...
+
+    def commit(self) -> None: ...
+
+    def abort(self) -> None: ...
 
     def close(self) -> None: ...
 
@@ -111,6 +124,9 @@ class Consuming(Protocol):
 
 
 class Administering(Protocol):
+    def brokers(self) -> set[str]:
+        """Each as HOST:PORT."""
+
     def create_topic(self, name: str, partitions: int = 1, config: Mapping[str, str] | None = None) -> None: ...
 
     def delete_topic(self, name: str) -> None: ...
@@ -149,8 +165,12 @@ class Client(Protocol):
     """Neither key nor value."""
     ADMIN_CANNOT: Collection[str]
     """Methods of Administering that this client has nothing for."""
+    ASSIGNORS: Collection[str]
+    HAS_NEXT_PROTOCOL: bool
 
-    def produce(self, bootstrap: str, *, codec: str = "none", idempotent: bool = True) -> Producing: ...
+    def produce(
+        self, bootstrap: str, *, codec: str = "none", idempotent: bool = True, transactional: str | None = None
+    ) -> Producing: ...
 
     def consume(self, settings: ConsumerSettings) -> Consuming: ...
 
@@ -162,22 +182,22 @@ CLIENTS: Mapping[str, str] = {
     "confluent-kafka": "with_confluent_kafka",
     "aiokafka": "with_aiokafka",
 }
-"""Those that run in Python; EACH_CLIENT in parameters.py has Kafka's own too."""
+"""Those that run in Python; Kafka's own is beside them."""
 JAVA = "java"
 
 
 def load(name: str) -> Client:
-    return cast("Client", import_module(f"tests.clients.{'with_java' if name == JAVA else CLIENTS[name]}"))
+    return cast("Client", import_module(f"compat.rounds.{'with_java' if name == JAVA else CLIENTS[name]}"))
 
 
 def headers_of(found: Iterable[tuple[str, bytes]] | None) -> Headers:
     return tuple((name, value) for name, value in found or ())
 
 
-def take(consumer: Consuming, count: int) -> list[Received]:
+def take(consumer: Consuming, count: int, patience_s: float = PATIENCE_S) -> list[Received]:
     """So many records, and no more of the same poll."""
     found: list[Received] = []
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + patience_s
     while len(found) < count:
         assert time.monotonic() < deadline, f"{len(found)} of {count} records came: {found[-3:]}"
         found += consumer.poll(0.1)

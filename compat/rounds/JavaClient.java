@@ -1,4 +1,4 @@
-// Kafka's own Java client, for tests in another language: each line on stdin is a call, each on stdout its answer.
+// Kafka's own Java client, of whatever version is on the classpath, for checks in another language: each line on stdin is a call, each on stdout its answer.
 //
 // {"number": 1, "object": "a", "call": "poll", ...} is answered {"number": 1, "answer": ...} or
 // {"number": 1, "error": "..."}. Calls of one object are made one after the other, those of several at the same time.
@@ -26,10 +26,11 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.ConsumerGroupDescription;
-import org.apache.kafka.clients.admin.GroupListing;
+import org.apache.kafka.clients.admin.ConsumerGroupListing;
 import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.RecordsToDelete;
+import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
@@ -110,12 +111,27 @@ public class JavaClient {
 
         @Override
         public Object call(String name, JsonNode with) throws Exception {
-            if (name.equals("close")) {
-                producer.close(PATIENCE);
-                return null;
+            switch (name) {
+                case "send": return send(with.get("records"));
+                case "init": producer.initTransactions(); return null;
+                case "begin": producer.beginTransaction(); return null;
+                case "send offset":
+                    producer.sendOffsetsToTransaction(
+                        Map.of(
+                            new TopicPartition(with.get("topic").asText(), with.get("partition").asInt()),
+                            new OffsetAndMetadata(with.get("offset").asLong())),
+                        new ConsumerGroupMetadata(with.get("group").asText()));
+                    return null;
+                case "commit": producer.commitTransaction(); return null;
+                case "abort": producer.abortTransaction(); return null;
+                case "close": producer.close(PATIENCE); return null;
+                default: throw new IllegalArgumentException(name);
             }
+        }
+
+        private Object send(JsonNode records) throws Exception {
             List<Future<RecordMetadata>> sent = new ArrayList<>();
-            for (JsonNode one : with.get("records")) {
+            for (JsonNode one : records) {
                 List<Header> headers = new ArrayList<>();
                 for (JsonNode header : one.get("headers")) {
                     headers.add(new RecordHeader(header.get(0).asText(), bytes(header.get(1))));
@@ -223,6 +239,9 @@ public class JavaClient {
             ConfigResource resource = new ConfigResource(ConfigResource.Type.TOPIC, topic);
             TopicPartition at = new TopicPartition(topic, with.path("partition").asInt());
             switch (name) {
+                case "brokers":
+                    return admin.describeCluster().nodes().get().stream()
+                        .map(each -> each.host() + ":" + each.port()).toList();
                 case "create topic": {
                     Map<String, String> config = new HashMap<>();
                     with.get("config").fields().forEachRemaining(each -> config.put(each.getKey(), each.getValue().asText()));
@@ -250,10 +269,10 @@ public class JavaClient {
                     admin.incrementalAlterConfigs(Map.of(resource, List.of(change))).all().get();
                     return null;
                 }
-                case "groups": return admin.listGroups().all().get().stream().map(GroupListing::groupId).toList();
+                case "groups": return admin.listConsumerGroups().all().get().stream().map(ConsumerGroupListing::groupId).toList();
                 case "group state": {
                     ConsumerGroupDescription found = admin.describeConsumerGroups(List.of(group)).all().get().get(group);
-                    return List.of(found.groupState().toString(), found.members().size());
+                    return List.of(found.state().toString(), found.members().size());
                 }
                 case "group offsets": {
                     List<Object> found = new ArrayList<>();
