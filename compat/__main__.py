@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from compat.brokers import BARNABAS, KAFKA, running, small
@@ -62,6 +63,10 @@ def _run(client: Client, broker: str, *, quick: bool) -> ClientRun:
     began = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="compat-") as root, running(broker, Path(root), CONFIG) as started:
         run = client.run(started.bootstrap, log, quick=quick)
+        said = "" if started.log is None else started.log.read_text(errors="replace")
+        if "Traceback (most recent call last)" in said and not run.trouble:
+            log.with_suffix(".broker").write_text(said)
+            run = replace(run, trouble=f"the broker has failed, whatever the client made of it: {log.stem}.broker")
     results = [each.result for each in run.checks.values()]
     counts = ", ".join(f"{results.count(each)} {each.value}" for each in Result)
     print(f"{client.title} on {started.name}: {counts}, {time.perf_counter() - began:.0f} s {run.trouble}", flush=True)

@@ -38,6 +38,8 @@ class Running:
     pid: int | None
     """None where somebody else started it."""
     start_s: float
+    log: Path | None = None
+    """What it says, where we started it."""
 
     @property
     def bootstrap(self) -> str:
@@ -89,7 +91,7 @@ def _command(name: str, command: str, directory: Path) -> Iterator[Running]:
                 said = (directory / "broker.log").read_text(errors="replace")[-2000:]
                 raise RuntimeError(f"{name} did not start by {command!r}; it said: {said}")
             time.sleep(POLL_S)
-        yield Running(name, HOST, port, process.pid, time.perf_counter() - began)
+        yield Running(name, HOST, port, process.pid, time.perf_counter() - began, directory / "broker.log")
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait()

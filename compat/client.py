@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,7 +76,12 @@ class Client:
                 start_new_session=True,
             )
             trouble = self._wait(process)
-        checks = {check.name: check for check in checks_in(log.read_text(errors="replace").splitlines())}
+        lines = log.read_text(errors="replace").splitlines()
+        checks: dict[str, Check] = {}
+        try:
+            checks.update((check.name, check) for check in checks_in(lines))
+        except ValueError as unknown:
+            trouble = trouble or str(unknown)
         if not checks and not trouble:
             trouble = "it checked nothing"
         return ClientRun(checks, trouble)
@@ -84,9 +90,12 @@ class Client:
         try:
             code = process.wait(self.seconds)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
             return f"it was not done after {self.seconds} s"
+        finally:
+            # And whatever it has left behind.
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
         # 1 says that a check failed, as is usual; anything else, that the program itself did.
         return "" if code in (0, 1) else f"it ended with {code}"
 

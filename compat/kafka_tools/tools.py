@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from tests.clients.waiting import PATIENCE_S
+from tests.clients.waiting import PATIENCE_S, wait_until
 from tests.kafka.classpath import java_command
 from tests.kafka.tool_runner import ToolRunner
 
-__all__ = ["Tools", "Verifiable", "table"]
+__all__ = ["TOOLS", "Tools", "Verifiable", "held", "received", "table", "wait_for_assignment"]
 
 TOOLS = {
     "ConfigCommand": "kafka.admin.ConfigCommand",
@@ -77,3 +78,23 @@ def table(text: str) -> list[dict[str, str]]:
     """What a tool prints in columns."""
     head, *rows = [line.split() for line in text.splitlines() if line.strip()]
     return [dict(zip(head, row, strict=False)) for row in rows]
+
+
+def received(*members: Verifiable) -> set[str]:
+    return {event["value"] for each in members for event in each.said("record_data")}
+
+
+def held(member: Verifiable) -> set[int]:
+    """The partitions that it has by now."""
+    found: set[int] = set()
+    for event in member.said("partitions_assigned"):
+        found = {one["partition"] for one in event["partitions"]}
+    return found
+
+
+def wait_for_assignment(members: Sequence[Verifiable], partitions: int) -> None:
+    def settled() -> bool:
+        shares = [held(member) for member in members]
+        return all(shares) and sorted(part for share in shares for part in share) == list(range(partitions))
+
+    wait_until(settled, lambda: f"the partitions to be assigned: {[held(member) for member in members]}")

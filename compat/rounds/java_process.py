@@ -32,8 +32,8 @@ class JavaClientError(Exception):
 
 
 def compiled(classpath: str) -> str:
-    """A classpath with our classes in front. They, and what a JVM makes of all of them, outlive this session: each member
-    of a group is a JVM of its own, and starts often."""
+    """A classpath with our classes in front. They, and what a JVM makes of all of them, outlive this session: each
+    member of a group is a JVM of its own, and starts often."""
     content = hashlib.sha256(SOURCE.read_bytes() + classpath.encode()).hexdigest()
     place = CACHE / f"java-client-{content[:16]}"
     whole = os.pathsep.join([str(place / "client.jar"), classpath])
@@ -52,7 +52,7 @@ def _archive(classpath: str, place: Path) -> None:
     fresh = place / f"{CLASS_ARCHIVE}.{os.getpid()}"
     command = java_command(classpath, heap_mib=192, archived=False)
     nobody = {"bootstrap.servers": "127.0.0.1:9", "group.id": "nobody"}
-    calls = [
+    calls: list[dict[str, Any]] = [
         *({"call": f"new {kind}", "object": kind, "topic": "t", "settings": nobody} for kind in KINDS),
         {"call": "subscribe", "object": "consumer"},
         {"call": "poll", "object": "consumer", "timeout_ms": 200},

@@ -35,7 +35,10 @@ def come_out_as_they_went_in(round_: Round, stage: Stage, *, codec: str = "none"
     consumer.assign(0, 1)
     found = take(consumer, len(sent))
     for partition in (0, 1):
-        equal([one for one in found if one.partition == partition], [one for one in expected if one.partition == partition])
+        equal(
+            [one for one in found if one.partition == partition],
+            [one for one in expected if one.partition == partition],
+        )
 
 
 check("produce: keys, headers, times and what is empty come out as they went in")(come_out_as_they_went_in)

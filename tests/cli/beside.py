@@ -25,9 +25,9 @@ from barnabas.protocol.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
+from compat.kafka_tools.tools import Tools
 from tests.broker import asking
 from tests.clients.broker_process import BrokerProcess
-from compat.kafka_tools.tools import Tools
 from tests.clients.raw_records import EARLIEST
 from tests.clients.waiting import wait_until
 from tests.kafka.broker import KafkaBroker

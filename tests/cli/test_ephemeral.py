@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.starting import READY_S, StartedBroker
 from compat.rounds.adapter import JAVA, ConsumerSettings, load, take
+from tests.cli.starting import READY_S, StartedBroker
 
 pytestmark = pytest.mark.slow
 

@@ -12,8 +12,8 @@ import pytest
 
 from barnabas.cli.commands import COMMANDS, KAFKA_TOOLS, Command, Group, find
 from barnabas.cli.main import parser_of
-from tests.cli.beside import run
 from compat.kafka_tools.tools import TOOLS as KAFKAS_CLASSES
+from tests.cli.beside import run
 from tests.kafka.classpath import find_classpath, java_command
 from tests.kafka.tool_runner import ToolRunner
 

@@ -15,8 +15,8 @@ from typing import cast
 
 import pytest
 
-from tests.clients.broker_process import QUICK, BrokerProcess
 from compat.kafka_tools.tools import Tools
+from tests.clients.broker_process import QUICK, BrokerProcess
 from tests.kafka.broker import KafkaBroker
 from tests.kafka.classpath import find_classpath
 from tests.kafka.tool_runner import ToolRunner

@@ -18,8 +18,8 @@ from barnabas.protocol.messages.offset_fetch import (
     OffsetFetchResponse,
 )
 from barnabas.protocol.record import read_records
-from tests.clients.broker_process import BrokerProcess
 from compat.rounds.members import Member
+from tests.clients.broker_process import BrokerProcess
 from tests.clients.senders import Sender
 from tests.clients.waiting import wait_until
 from tests.kafka.client import RawClient

@@ -6,12 +6,7 @@ import pytest
 
 from compat.rounds.adapter import CLIENTS, JAVA
 
-__all__ = ["EACH_CLIENT", "client_parameters"]
+__all__ = ["EACH_CLIENT"]
 
-
-def client_parameters(*names: str) -> list[object]:
-    """The Java one needs a JDK and Kafka's jars."""
-    return [pytest.param(name, marks=pytest.mark.java) if name == JAVA else name for name in names]
-
-
-EACH_CLIENT = client_parameters(*CLIENTS, JAVA)
+EACH_CLIENT = [*CLIENTS, pytest.param(JAVA, marks=pytest.mark.java)]
+"""The Java one needs a JDK and Kafka's jars."""

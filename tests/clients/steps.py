@@ -1,4 +1,4 @@
-"""Which test shows that a client takes a step of its round, or why that client has no such step."""
+"""What shows that a client takes a step of its round: a check of the card, or a test; or why it has no such step."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from compat.rounds.adapter import JAVA
 
-__all__ = ["KAFKA_TOOLS", "ROUNDS", "STEPS", "Cannot"]
+__all__ = ["KAFKA_TOOLS", "ROUNDS", "STEPS", "Cannot", "Check"]
 
 STEPS = (
     "create",
@@ -27,84 +27,114 @@ class Cannot:
     why: str
 
 
-Round = Mapping[str, str | Cannot]
+@dataclass(frozen=True, slots=True)
+class Check:
+    """It has to pass: it stands in compat/clients/CLIENT/tests.allow."""
+
+    client: str
+    name: str
 
 
-def through_adapter(client: str, strategy: str) -> Round:
+Round = Mapping[str, str | Check | Cannot]
+
+
+def through_adapter(client: str, strategy: str, directory: str | None = None) -> Round:
     """A client that takes the same round as the others, through its file with_CLIENT.py."""
-    groups = f"test_groups.py::test_members_come_and_go[{client}-{strategy}]"
-    records = f"test_round.py::test_records_come_out_as_they_went_in[{client}-zstd]"
+
+    def check(name: str) -> Check:
+        return Check(directory or client, name)
+
+    groups = check(f"groups: members join, leave and die, assigned by {strategy}")
     steps = (
-        f"test_round.py::test_administration[{client}]",
-        records,
-        records,
+        check("topics: created, listed, described and deleted"),
+        check("produce: keys, headers, times and what is empty come out as they went in"),
+        check("consume: from the beginning to the end"),
         groups,
         groups,
         groups,
-        f"test_round.py::test_positions[{client}]",
-        f"test_round.py::test_commits[{client}]",
+        check("consume: from a time on"),
+        check("offsets: who comes later goes on from them, and commits by itself"),
         f"test_restart.py::test_a_restart_in_the_middle[{client}-kill]",
     )
     return dict(zip(STEPS, steps, strict=True))
 
 
-SPARK = "test_spark.py::test_a_stream"
+def tools(name: str) -> Check:
+    return Check("kafka-tools", name)
+
+
+def kcat(name: str) -> Check:
+    return Check("kcat", name)
+
+
+def spark(name: str) -> Check:
+    return Check("spark", name)
+
+
 NO_GROUP = Cannot(
     "Spark gives the partitions to its tasks itself and keeps offsets in its checkpoint: it joins no group"
 )
+TOOLS_CONSOLE = tools("produce: keys, headers, each codec, one by one and together, by the console tools")
+TOOLS_GROUP = tools("offsets: committed, described, and put elsewhere by offset, by time and from a file")
+TOOLS_MEMBERS = tools("groups: VerifiableConsumers join, leave and die, and get what VerifiableProducer was promised")
+TOOLS_MESSAGES = tools("offsets: VerifiableConsumer, a static member, goes on behind the last that it committed")
+TOOLS_SPEED = tools("produce: 40,000 records by ProducerPerformance, all of which ConsumerPerformance gets")
+KCAT_RECORDS = kcat("produce: keys and headers come out as they went in")
+KCAT_MEMBERS = kcat("groups: members join, leave and die")
+SPARK_STREAM = spark("consume: a stream from the first record on and from its checkpoint, and a batch from a time on")
 
 ROUNDS: Mapping[str, Round] = {
     "kafka-python": through_adapter("kafka-python", "cooperative-sticky"),
     "confluent-kafka": through_adapter("confluent-kafka", "cooperative-sticky"),
     "aiokafka": through_adapter("aiokafka", "roundrobin"),
-    JAVA: through_adapter(JAVA, "cooperative-sticky"),
+    JAVA: through_adapter(JAVA, "cooperative-sticky", "java-4.3.1"),
     "Kafka's tools": {
-        "create": "test_kafka_tools.py::test_topics",
-        "produce": "test_kafka_tools.py::test_console",
-        "consume": "test_kafka_tools.py::test_console",
-        "a member joins": "test_verifiable.py::test_members_come_and_go",
-        "a member leaves": "test_verifiable.py::test_members_come_and_go",
-        "a member dies": "test_verifiable.py::test_members_come_and_go",
-        "seek by time": "test_kafka_tools.py::test_a_group_goes_on_where_it_was",
-        "commit and go on from it": "test_kafka_tools.py::test_a_group_goes_on_where_it_was",
-        "the broker restarts in the middle": "test_verifiable.py::test_members_come_and_go",
+        "create": tools("topics: created, listed, described by name and id, given partitions, deleted"),
+        "produce": TOOLS_CONSOLE,
+        "consume": TOOLS_CONSOLE,
+        "a member joins": TOOLS_MEMBERS,
+        "a member leaves": TOOLS_MEMBERS,
+        "a member dies": TOOLS_MEMBERS,
+        "seek by time": TOOLS_GROUP,
+        "commit and go on from it": TOOLS_GROUP,
+        "the broker restarts in the middle": "test_verifiable.py::test_the_broker_is_killed",
     },
     "kcat": {
         "create": Cannot("kcat has no command for it; that a topic comes with its first record is shown"),
-        "produce": "test_kcat.py::test_produce_and_consume[zstd]",
-        "consume": "test_kcat.py::test_produce_and_consume[zstd]",
-        "a member joins": "test_kcat.py::test_members_come_and_go",
-        "a member leaves": "test_kcat.py::test_members_come_and_go",
-        "a member dies": "test_kcat.py::test_members_come_and_go",
-        "seek by time": "test_kcat.py::test_metadata_and_times",
-        "commit and go on from it": "test_kcat.py::test_a_group",
+        "produce": KCAT_RECORDS,
+        "consume": KCAT_RECORDS,
+        "a member joins": KCAT_MEMBERS,
+        "a member leaves": KCAT_MEMBERS,
+        "a member dies": KCAT_MEMBERS,
+        "seek by time": kcat("consume: the last records, and from a time on"),
+        "commit and go on from it": kcat("offsets: what a group has had it does not get again"),
         "the broker restarts in the middle": "test_kcat.py::test_a_restart_in_the_middle[kill]",
     },
     "PySpark": {
         "create": Cannot("Spark has no call for it; that its sink has a topic made by writing to it is shown"),
-        "produce": SPARK,
-        "consume": SPARK,
+        "produce": spark("produce: a sink has its topic made, and writes keys and headers"),
+        "consume": SPARK_STREAM,
         "a member joins": NO_GROUP,
         "a member leaves": NO_GROUP,
         "a member dies": NO_GROUP,
-        "seek by time": SPARK,
-        "commit and go on from it": SPARK,
-        "the broker restarts in the middle": SPARK,
+        "seek by time": SPARK_STREAM,
+        "commit and go on from it": "test_spark.py::test_a_stream",
+        "the broker restarts in the middle": "test_spark.py::test_a_stream",
     },
 }
 
-KAFKA_TOOLS: Mapping[str, str] = {
-    "TopicCommand": "test_kafka_tools.py::test_topics",
-    "ConsoleProducer": "test_kafka_tools.py::test_console",
-    "ConsoleConsumer": "test_kafka_tools.py::test_console",
-    "ConsumerGroupCommand": "test_kafka_tools.py::test_a_group_goes_on_where_it_was",
-    "ConfigCommand": "test_kafka_tools.py::test_configs[topic]",
-    "GetOffsetShell": "test_kafka_tools.py::test_offsets",
-    "DeleteRecordsCommand": "test_kafka_tools.py::test_records_are_deleted",
+KAFKA_TOOLS: Mapping[str, Check | str] = {
+    "TopicCommand": tools("topics: created, listed, described by name and id, given partitions, deleted"),
+    "ConsoleProducer": TOOLS_CONSOLE,
+    "ConsoleConsumer": TOOLS_CONSOLE,
+    "ConsumerGroupCommand": TOOLS_GROUP,
+    "ConfigCommand": tools("configs: of topic, set, shown, from a file, and gone"),
+    "GetOffsetShell": tools("consume: first, last and latest offsets, and those of a time"),
+    "DeleteRecordsCommand": tools("records: what is deleted is gone"),
     "LogDirsCommand": "test_kafka_tools.py::test_log_directories",
-    "ProducerPerformance": "test_kafka_tools.py::test_performance",
-    "ConsumerPerformance": "test_kafka_tools.py::test_performance",
-    "VerifiableProducer": "test_verifiable.py::test_so_many_and_no_more",
-    "VerifiableConsumer": "test_verifiable.py::test_so_many_and_no_more",
-    "ClientCompatibilityTest": "test_kafka_tools.py::test_compatibility",
+    "ProducerPerformance": TOOLS_SPEED,
+    "ConsumerPerformance": TOOLS_SPEED,
+    "VerifiableProducer": TOOLS_MESSAGES,
+    "VerifiableConsumer": TOOLS_MESSAGES,
+    "ClientCompatibilityTest": tools("connect: what ClientCompatibilityTest is told to find it finds, and nothing else"),
 }

@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 
 from compat.rounds.adapter import ConsumerSettings, load
+from compat.rounds.members import Member
 from tests.clients.broker_process import BrokerProcess
 from tests.clients.ledgers import GroupLedger, TopicLedger
-from compat.rounds.members import Member
 from tests.clients.senders import Sender, java_sender, python_sender
 from tests.clients.waiting import wait_until
 from tests.kafka.classpath import KafkaMissingError, find_classpath

@@ -1,0 +1,1 @@
+"""Kafka's own command line tools: what they are called with every day, and what they print."""

@@ -1,0 +1,1 @@
+"""kcat, the program: what shells and runbooks call."""

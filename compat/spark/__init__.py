@@ -1,0 +1,1 @@
+"""PySpark's Kafka source and sink."""
