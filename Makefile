@@ -3,7 +3,7 @@
 # make quick       the same without the slow tests
 # make thorough    thousands of generated messages for every API and version, and as many damaged ones
 # make kafka       Apache Kafka's jars, so that the tests ask Kafka itself
-# make spark       pyspark and the jars of its Kafka source: half a gigabyte, for tests/clients/test_spark.py
+# make spark       pyspark and the jars of its Kafka source: half a gigabyte, for test_spark.py and its part of make compat
 # make other-languages   clients for Node and Go, with which tests run what docs/TESTING-OTHER-LANGUAGES.md says of them
 # make fuzz        a million hostile inputs
 # make generate    the message files again, from Kafka's published jars
@@ -15,7 +15,8 @@
 # make bench-tools      our performance tools beside Kafka's, against the same brokers
 # make bench-smoke      all of these once and shortly, to see that they work
 # make twin        the same asked of Barnabas and of Apache Kafka, and every answer compared; ARGS="--only 'produce.*'"
-# make compat      of the tests, those in which other people's clients use a node
+# make compat      other people's clients on a node and on Apache Kafka; ARGS=--write for docs/COMPATIBILITY.md
+# make compat-quick   the part of it that CI runs
 # make golden      records anew what real clients and a real Kafka say to each other
 
 PYTHON ?= python3
@@ -25,7 +26,7 @@ WORKERS ?= 2
 SMOKES = smoke-start smoke-protocol smoke-storage smoke-broker smoke-testing smoke-perf_tool
 KAFKA_JARS = .cache/kafka-$(shell sed -n 's/.*<kafka.version>\(.*\)<.*/\1/p' tests/kafka/pom.xml)
 
-.PHONY: start test quick thorough fuzz check kafka spark generate bench-protocol bench-storage bench-broker bench-start bench-testing bench-tools bench-smoke $(SMOKES) twin compat golden other-languages clean
+.PHONY: start test quick thorough fuzz check kafka spark generate bench-protocol bench-storage bench-broker bench-start bench-testing bench-tools bench-smoke $(SMOKES) twin compat compat-quick golden other-languages clean
 
 start: $(VENV)/package
 	$(BIN)/barnabas start $(ARGS)
@@ -109,8 +110,11 @@ $(SMOKES): smoke-%: $(VENV)/installed kafka
 twin: $(VENV)/installed kafka
 	$(BIN)/python -m compat.twin $(ARGS)
 
-compat: $(VENV)/installed
-	$(BIN)/pytest tests/clients
+compat: $(VENV)/installed kafka
+	$(BIN)/python -m compat $(ARGS)
+
+compat-quick: $(VENV)/installed kafka
+	$(BIN)/python -m compat --quick
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

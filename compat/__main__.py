@@ -60,8 +60,9 @@ def _is_chosen(client: Client, options: argparse.Namespace) -> bool:
 def _run(client: Client, broker: str, *, quick: bool) -> ClientRun:
     """On a fresh broker of its own."""
     log = _logs() / f"{client.name}-{broker.partition('=')[0].replace(' ', '-').lower()}.log"
+    config = {**CONFIG, **client.config}
     began = time.perf_counter()
-    with tempfile.TemporaryDirectory(prefix="compat-") as root, running(broker, Path(root), CONFIG) as started:
+    with tempfile.TemporaryDirectory(prefix="compat-") as root, running(broker, Path(root), config) as started:
         run = client.run(started.bootstrap, log, quick=quick)
         said = "" if started.log is None else started.log.read_text(errors="replace")
         if "Traceback (most recent call last)" in said and not run.trouble:

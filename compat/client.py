@@ -7,9 +7,9 @@ import signal
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from compat.tap import Check, Result, checks_in
@@ -44,6 +44,8 @@ class Client:
     """Whether its quick part is one of CI's."""
     seconds: int
     """How long its program may take; that is far more than it needs."""
+    config: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """What its broker has to be told, over what is told all of them."""
 
     @property
     def name(self) -> str:

@@ -87,6 +87,7 @@ class Topics:
     def __init__(self, client: Client, bootstrap: str, name: str) -> None:
         self._client = client
         self._bootstrap = bootstrap
+        self._is_there = False
         self.source, self.target = f"{name}-from", f"{name}-to"
         self.epoch_ms = int(time.time() * 1000) - 3_600_000
 
@@ -105,7 +106,13 @@ class Topics:
         producer.close()
 
     def end(self) -> int:
-        """How many records the target has."""
+        """How many records the target has; none while there is no target."""
+        if not self._is_there:
+            admin = self._client.administer(self._bootstrap)
+            self._is_there = self.target in admin.topics()
+            admin.close()
+            if not self._is_there:
+                return 0
         consumer = self._client.consume(ConsumerSettings(self._bootstrap, self.target))
         consumer.assign(0)
         first, end = consumer.bounds(0)
