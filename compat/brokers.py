@@ -27,7 +27,11 @@ HOST = "127.0.0.1"
 ADDRESS = re.compile(r"[^\s{}]+:\d+")
 START_S = 60.0
 POLL_S = 0.02
-COMMAND = f"{shlex.quote(sys.executable)} -m barnabas.cli start --data {{directory}}/data --listen {HOST}:{{port}}"
+COMMAND = (
+    f"{shlex.quote(sys.executable)} -m barnabas.cli start --data {{directory}}/data --listen {HOST}:{{port}} "
+    # As Kafka's own server.properties is told it: clients see that it was.
+    f"--set=advertised.listeners=PLAINTEXT://{HOST}:{{port}}"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A PySpark job (job.py) that takes records from one topic into another; and the two topics, seen with another client."""
+"""A PySpark job (job.py) that takes records from one topic into another; and both topics, seen with another client."""
 
 from __future__ import annotations
 

@@ -136,5 +136,7 @@ KAFKA_TOOLS: Mapping[str, Check | str] = {
     "ConsumerPerformance": TOOLS_SPEED,
     "VerifiableProducer": TOOLS_MESSAGES,
     "VerifiableConsumer": TOOLS_MESSAGES,
-    "ClientCompatibilityTest": tools("connect: what ClientCompatibilityTest is told to find it finds, and nothing else"),
+    "ClientCompatibilityTest": tools(
+        "connect: what ClientCompatibilityTest is told to find it finds, and nothing else"
+    ),
 }

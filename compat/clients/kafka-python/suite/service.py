@@ -2,13 +2,13 @@
 
 
 class ExternalService:
-    def __init__(self, host, port):
+    def __init__(self, host: str, port: int) -> None:
         self.host, self.port = host, port
 
-    def stop(self):
+    def stop(self) -> None:
         pass
 
-    def dump_logs(self):
+    def dump_logs(self) -> None:
         pass
 
 
