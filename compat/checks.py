@@ -86,5 +86,7 @@ def main(*given: Any, arguments: list[str], at_once: int = 4) -> None:
 
 def _say(line: str, more: str = "") -> bool:
     with _one_at_a_time:
-        print(more + line, flush=True)
+        # On a line of its own, whatever others are about to print.
+        sys.stdout.write(f"\n{more}{line}\n")
+        sys.stdout.flush()
     return not line.startswith("not ok")
