@@ -28,7 +28,7 @@ def cannot(what, stage):
 
 @check("codecs: takes long", quick=False)
 def long(what, stage):
-    stage.until_the_end.callback(print, stage.name, "ends")
+    stage.until_the_end.callback(print, f"{stage.name} ends")
 
 main("given", arguments=sys.argv[1:])
 """
