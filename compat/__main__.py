@@ -36,7 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("--write wants all clients and all that they do: leave out --quick and --client")
     runs: dict[Client, tuple[ClientRun, ClientRun]] = {}
     for client in chosen:
-        client.install()
+        if not client.install():
+            if options.write:
+                parser.error(f"--write wants all clients, and {client.name} is not there")
+            continue
         ours, reference = (_run(client, broker, quick=options.quick) for broker in (options.broker, options.reference))
         runs[client] = ours, reference
         if options.grow:

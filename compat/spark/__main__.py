@@ -1,27 +1,24 @@
-"""`python -m compat.spark HOST:PORT`."""
+"""`python -m compat.spark --install | HOST:PORT`."""
 
 from __future__ import annotations
 
 import sys
 
-from compat.checks import Cannot, Stage, check, equal, main
+from compat.checks import Stage, check, equal, main
+from compat.client import TOO_MUCH
 from compat.rounds.adapter import load
 from compat.spark.stream import PARTITIONS, SPARK_S, Ask, SparkMissingError, Topics, find_jars, spark
 from tests.clients.waiting import wait_until
 
 
 def started(stage: Stage) -> tuple[Topics, Ask]:
-    try:
-        jars = find_jars()
-    except SparkMissingError as missing:
-        raise Cannot(str(missing)) from None
     client = load("confluent-kafka")
     admin = client.administer(stage.bootstrap)
     topics = Topics(client, stage.bootstrap, stage.name)
     admin.create_topic(topics.source, PARTITIONS)
     wait_until(lambda: topics.source in admin.topics(), "the topic to come")
     checkpoint = str(stage.directory / "checkpoint")
-    job = spark(stage.directory / "spark.log", jars, stage.bootstrap, topics.source, topics.target, checkpoint)
+    job = spark(stage.directory / "spark.log", find_jars(), stage.bootstrap, topics.source, topics.target, checkpoint)
     return topics, stage.until_the_end.enter_context(job)
 
 
@@ -72,5 +69,17 @@ def lost(stage: Stage) -> None:
     equal(sorted({number for number in found if number >= 1_900}), left)
 
 
+def install() -> int:
+    """Half a gigabyte is not fetched without being asked for."""
+    try:
+        find_jars()
+    except SparkMissingError as missing:
+        print(f"PySpark is left out: {missing}")
+        return TOO_MUCH
+    return 0
+
+
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--install"]:
+        sys.exit(install())
     main(arguments=sys.argv[1:], at_once=1)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from compat.card import cell, markdown, problems
-from compat.client import Client, ClientRun, clients
+from compat.client import TOO_MUCH, Client, ClientRun, clients
 from compat.tap import Check, Result, checks_in
 
 
@@ -123,6 +123,13 @@ def test_a_client_that_dies_is_trouble_and_what_it_said_counts(tmp_path: Path) -
     run = run_of(client)
     assert (list(run.checks), run.trouble) == (["codecs: zstd"], "it ended with -11")
     assert problems(client, run, quick=False) == [f"{client.name}: it ended with -11"]
+
+
+def test_a_client_that_is_too_much_to_fetch_says_so_and_one_that_cannot_be_had_is_an_error(tmp_path: Path) -> None:
+    assert made(tmp_path, "exit 0").install()
+    assert not made(tmp_path, f"exit {TOO_MUCH}").install()
+    with pytest.raises(RuntimeError, match="`run --install` ended with 9"):
+        made(tmp_path, "exit 9").install()
 
 
 def test_a_client_that_checks_nothing_is_trouble(tmp_path: Path) -> None:
