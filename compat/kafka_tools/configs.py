@@ -8,6 +8,7 @@ from functools import partial
 from compat.checks import Stage
 from compat.kafka_tools.checking import check_tools
 from compat.kafka_tools.tools import Tools
+from tests.clients.waiting import wait_until
 
 ENTITIES = {
     "topic": ("retention.ms=3600000,cleanup.policy=[compact,delete]", "cleanup.policy=compact,delete "),
@@ -29,17 +30,22 @@ def set_and_gone(tools: Tools, stage: Stage, *, kind: str) -> None:
         tools.run("TopicCommand", "--create", "--topic", stage.name)
     entity = (f"--{kind}",) if kind.endswith("defaults") else (f"--{kind}", NAMES.get(kind, stage.name))
     assert "Completed updating" in tools.run("ConfigCommand", "--alter", *entity, "--add-config", setting)
-    described = tools.run("ConfigCommand", "--describe", *entity)
-    assert shown in described
+
+    def described() -> str:
+        return tools.run("ConfigCommand", "--describe", *entity)
+
+    # A change is shown a moment after it is made.
+    wait_until(lambda: shown in described(), lambda: f"{shown!r} in {described()!r}", 10)
     keys = re.findall(r"[a-z_.]+(?==)", re.sub(r"\[.*?\]", "", setting))
     for key in keys:
         tools.run("ConfigCommand", "--alter", *entity, "--delete-config", key)
-    assert not any(f"{key}=" in tools.run("ConfigCommand", "--describe", *entity) for key in keys)
+    wait_until(lambda: not any(f"{key}=" in described() for key in keys), lambda: f"no {keys} in {described()!r}", 10)
 
     file = stage.directory / "more.properties"
     file.write_text("".join(f"{each}\n" for each in re.findall(r"[a-z_.]+=(?!\[)[^,]+", setting.split(",match")[0])))
     tools.run("ConfigCommand", "--alter", *entity, "--add-config-file", str(file))
-    assert file.read_text().splitlines()[0] in tools.run("ConfigCommand", "--describe", *entity)
+    first = file.read_text().splitlines()[0]
+    wait_until(lambda: first in described(), lambda: f"{first!r} in {described()!r}", 10)
     for line in file.read_text().splitlines():
         tools.run("ConfigCommand", "--alter", *entity, "--delete-config", line.partition("=")[0])
 
