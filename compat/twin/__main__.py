@@ -32,7 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     began = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="twin-") as root:
-        config = small(delete_topic_enable="true", log_retention_ms="-1")
+        # Records of long ago stay: how soon retention comes to them is not asked here.
+        config = small(log_dirs="{directory}/data,{directory}/other", group_max_size="4", log_retention_ms="-1")
         with (
             running(options.reference, Path(root, "reference"), config) as reference,
             running(options.broker, Path(root, "other"), config) as other,

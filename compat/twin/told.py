@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping
+from pathlib import PurePath
 from typing import Any
 from uuid import UUID
 
@@ -54,7 +55,6 @@ OF_THE_MACHINE = {
     "Host",
     "LastCaughtUpTimestamp",
     "LastFetchTimestamp",
-    "LogDir",
     "Port",
     "ReplicaDirectoryId",
     "SubscriptionId",
@@ -101,6 +101,8 @@ class Teller:
             return "words" if value else value
         if name in OF_THE_MACHINE:
             return "of the machine"
+        if name == "LogDir":
+            return PurePath(value).name
         if name in TIMES:
             return NOW if value > BEGINNING_MS else value
         if name == "Records":

@@ -158,13 +158,18 @@ class Twins:
         """At the version that is this run's if it is the scenario's API, else at the newest; `at` says another."""
         return self._first.ask(name, at=at, **values)
 
-    def see(self, name: str, *, at: int | None = None, **values: Any) -> Both:
+    def see(
+        self, name: str, *, at: int | None = None, until: Callable[[Any], bool] = lambda _: True, **values: Any
+    ) -> Both:
+        """`until` is what else has to be true of each answer, where both may be late."""
         version = self.version_of(name) if at is None else at
         deadline = time.monotonic() + SETTLES_S
         while True:
             answers = self._first.exchange(name, version, values)
-            if self._are_same(name, answers) or time.monotonic() > deadline:
+            so_far = all(map(until, answers))
+            if (so_far and self._are_same(name, answers)) or time.monotonic() > deadline:
                 self.compare(name, values, answers)
+                assert so_far, f"waited in vain for another answer to {name} {values} than {answers}"
                 return Both(*answers)
             time.sleep(AGAIN_S)
 

@@ -95,7 +95,9 @@ ASKED: list[Message] = [
 @pytest.mark.slow
 def test_nobody_who_asks_for_what_cannot_be_is_sent_to_find_a_coordinator(kafka_classpath: str, tmp_path: Path) -> None:
     """Beside a Kafka that no group was asked for yet, either: at every version."""
-    with KafkaBroker(kafka_classpath) as kafka, RunningNode(tmp_path / "data", **SMALL) as node:
+    alike = RunningNode(tmp_path / "data")
+    alike.settings.update(SMALL)
+    with KafkaBroker(kafka_classpath) as kafka, alike as node:
         both = Twins(kafka, node)
         for request in ASKED:
             both.same_at_all(request)
