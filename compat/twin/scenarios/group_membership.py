@@ -88,13 +88,14 @@ def of_what_others_do_not_speak(twins: Twins) -> None:
     group = twins.name("mismatch")
     stable(twins, group)
     other = twins.another()
-    for fields in (
+    wrong: tuple[dict[str, Any], ...] = (
         {"Protocols": protocols("roundrobin")},
         {"Protocols": []},
         {"ProtocolType": "connect"},
         {"ProtocolType": ""},
         {"ProtocolType": "connect", "MemberId": "nobody"},
-    ):
+    )
+    for fields in wrong:
         other.ask("JoinGroup", **wanting(group, **fields))
     twins.see("DescribeGroups", Groups=[group])
 
@@ -136,14 +137,15 @@ def the_leader_again(twins: Twins) -> None:
     """By which a leader says that it wants to assign anew, whether it says something new or not."""
     group = twins.name("leader")
     member = stable(twins, group)
-    for fields in (
+    said: tuple[dict[str, Any], ...] = (
         {},
         {"Protocols": protocols("range")},
         {"Protocols": protocols("range"), "SessionTimeoutMs": STAYS_MS + 1},
         {"Protocols": protocols("sticky", metadata=subscription("payments")), "Reason": "there is a new topic"},
         {"Protocols": []},
         {"ProtocolType": "connect"},
-    ):
+    )
+    for fields in said:
         twins.ask("JoinGroup", **wanting(group, MemberId=member, **fields))
     twins.see("DescribeGroups", Groups=[group])
 
