@@ -20,15 +20,6 @@ from barnabas.protocol.schema import Message
 
 __all__ = ["refused_at_once"]
 
-_NEED_A_GROUP = (
-    HeartbeatRequest,
-    JoinGroupRequest,
-    LeaveGroupRequest,
-    OffsetDeleteRequest,
-    SyncGroupRequest,
-    TxnOffsetCommitRequest,
-)
-"""All others may name the group "", which consumers of long ago have committed for."""
 _PROTOCOL_MANDATORY_FROM = 5
 
 
@@ -45,11 +36,22 @@ def refused_at_once(request: Message, version: int, config: GroupConfig) -> Mess
 
 def _code(request: Message, version: int, config: GroupConfig) -> ErrorCode:
     match request:
-        case SyncGroupRequest(protocol_type=kind, protocol_name=name) if kind is None or name is None:
-            if version >= _PROTOCOL_MANDATORY_FROM:
-                return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-        case JoinGroupRequest(session_timeout_ms=timeout_ms) if request.group_id:
-            if not config.min_session_timeout_ms <= timeout_ms <= config.max_session_timeout_ms:
-                return ErrorCode.INVALID_SESSION_TIMEOUT
-    needs_group = isinstance(request, _NEED_A_GROUP)
-    return ErrorCode.INVALID_GROUP_ID if needs_group and not request.group_id else ErrorCode.NONE
+        case SyncGroupRequest(protocol_type=kind, protocol_name=name) if version >= _PROTOCOL_MANDATORY_FROM and (
+            kind is None or name is None
+        ):
+            return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+        case (
+            HeartbeatRequest(group_id="")
+            | JoinGroupRequest(group_id="")
+            | LeaveGroupRequest(group_id="")
+            | OffsetDeleteRequest(group_id="")
+            | SyncGroupRequest(group_id="")
+            | TxnOffsetCommitRequest(group_id="")
+        ):
+            # All others may name the group "", for which consumers of long ago have committed.
+            return ErrorCode.INVALID_GROUP_ID
+        case JoinGroupRequest(session_timeout_ms=timeout_ms) if not (
+            config.min_session_timeout_ms <= timeout_ms <= config.max_session_timeout_ms
+        ):
+            return ErrorCode.INVALID_SESSION_TIMEOUT
+    return ErrorCode.NONE

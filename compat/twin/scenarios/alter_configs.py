@@ -6,6 +6,7 @@ from typing import Any
 
 from compat.twin.both import Both
 from compat.twin.scenario import scenario
+from compat.twin.scenarios.create_topics import AMPLE_MS, wish
 from compat.twin.scenarios.describe_configs import BROKER, GROUP, LOGGER, METRICS, NODE, TOPIC, describe, resource
 from compat.twin.twins import Twins
 
@@ -114,12 +115,13 @@ def each_resource_for_itself(twins: Twins) -> None:
 def changes_of_brokers(twins: Twins) -> None:
     """Of all, of this one, and a topic that has nothing of its own takes part in both."""
     topic = twins.create("brokers")
-    of_all = {"log.retention.ms": "100000", "min.insync.replicas": "1"}
+    of_all = {"log.retention.ms": "100000", "log.roll.ms": "200000"}
     of_one = {"log.segment.bytes": "2000000", "log.cleaner.threads": "2"}
     try:
         alter(twins, change(BROKER, "", *((key, SET, value) for key, value in of_all.items())))
         alter(twins, change(BROKER, NODE, *((key, SET, value) for key, value in of_one.items())))
         describe(twins, resource(BROKER, ""), resource(BROKER, NODE), resource(TOPIC, topic))
+        twins.see("CreateTopics", Topics=[wish(twins.name("new"))], ValidateOnly=True, TimeoutMs=AMPLE_MS)
     finally:
         alter(twins, change(BROKER, "", *((key, DELETE, None) for key in of_all)))
         alter(twins, change(BROKER, NODE, *((key, DELETE, None) for key in of_one)))
@@ -130,6 +132,7 @@ def changes_of_brokers(twins: Twins) -> None:
 def refused_of_brokers(twins: Twins) -> None:
     for wrong in (
         change(BROKER, "", ("nonsense", DELETE, None)),
+        change(BROKER, "", ("min.insync.replicas", DELETE, None), ("log.retention.ms", SET, "100000")),
         change(BROKER, "", ("log.retention.ms", SET, "soon")),
         change(BROKER, "", ("log.retention.ms", SET, None)),
         change(BROKER, "", ("log.retention.ms", APPEND, "1")),
@@ -310,9 +313,15 @@ def replaces_each_for_itself(twins: Twins) -> None:
 
 @scenario("AlterConfigs")
 def replaces_what_brokers_have(twins: Twins) -> None:
+    """All brokers have min.insync.replicas for good, where replicas that were in sync are eligible to lead."""
+    replace(twins, replaced(BROKER, "", log_retention_ms="100000"))
     try:
-        replace(twins, replaced(BROKER, "", log_retention_ms="100000"), replaced(BROKER, NODE, log_segment_ms="70000"))
+        replace(
+            twins,
+            replaced(BROKER, "", log_retention_ms="100000", min_insync_replicas="1"),
+            replaced(BROKER, NODE, log_roll_ms="70000"),
+        )
         describe(twins, resource(BROKER, ""), resource(BROKER, NODE))
     finally:
-        replace(twins, replaced(BROKER, ""), replaced(BROKER, NODE))
+        replace(twins, replaced(BROKER, "", min_insync_replicas="1"), replaced(BROKER, NODE))
         describe(twins, resource(BROKER, ""), resource(BROKER, NODE))

@@ -60,6 +60,7 @@ def refuses_levels(twins: Twins) -> None:
         ("metadata.version", 7),
         ("metadata.version", 99),
         ("metadata.version", 0),
+        ("kraft.version", 1),
         ("metadata.version", -1),
         ("kraft.version", 99),
         ("group.version", 99),
@@ -68,6 +69,7 @@ def refuses_levels(twins: Twins) -> None:
         ("", 1),
     ):
         update(twins, feature(name, level))
+    for name, level in (("metadata.version", 1), ("metadata.version", 99), ("nonsense", 0), ("group.version", 99)):
         update(twins, feature(name, level, AllowDowngrade=True))
 
 
