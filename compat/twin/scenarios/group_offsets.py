@@ -289,10 +289,10 @@ def fetches_after_the_topic_is_gone(twins: Twins) -> None:
     twins.see("Metadata", Topics=[{"Name": topic}], AllowAutoTopicCreation=False)
     twins.see("OffsetFetch", **fetching(group, topics=[before]))
     topics = [{"Name": topic, "NumPartitions": 1, "ReplicationFactor": 1}]
-    twins.ask("CreateTopics", Topics=topics, TimeoutMs=10_000)
+    made = twins.ask("CreateTopics", Topics=topics, TimeoutMs=10_000)
     twins.wait_until_led(topic)
     fetch(twins, group, topics=[before])
-    fetch(twins, group, topics=[wanted(twins, topic, 0)])
+    fetch(twins, group, topics=[{**before, "TopicId": made["Topics"][0]["TopicId"]}])
     fetch(twins, group, topics=None, version=10)
 
 
