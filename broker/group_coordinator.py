@@ -32,6 +32,7 @@ from barnabas.coordination.groups import (
     merge_answers,
     parts_by_partition,
     refusal,
+    refused_at_once,
     replay_batches,
 )
 from barnabas.coordination.outcome import Outcome
@@ -128,6 +129,7 @@ class GroupCoordinator:
     def __init__(self, node: Node, groups: Groups) -> None:
         self._node = node
         self._groups = groups
+        self._config = self._read_config()
         self._led: dict[int, _Led] = {}
         self._to_load: list[_Led] = []
         self._wake = trio.Event()
@@ -135,7 +137,7 @@ class GroupCoordinator:
         self._ahead_ms = 0
         """Of the steady clock; deadlines are kept in the time of day, since the log keeps it."""
 
-    def config(self) -> GroupConfig:
+    def _read_config(self) -> GroupConfig:
         config = self._node.config
         return GroupConfig(
             min_session_timeout_ms=config.group_min_session_timeout_ms,
@@ -152,7 +154,7 @@ class GroupCoordinator:
     def lead(self, partition: Partition) -> None:
         """Of __consumer_offsets: it begins to be led, or is led in a new epoch."""
         self.resign(partition)
-        led = self._led[partition.name.partition] = _Led(partition, self.config())
+        led = self._led[partition.name.partition] = _Led(partition, self._config)
         if partition.log.end_offset == partition.log.start_offset:
             self._loaded(led)
         else:
@@ -200,6 +202,9 @@ class GroupCoordinator:
 
     def handle(self, call: Call, request: Message) -> Message | Coroutine[Any, Any, Message]:
         """What the broker itself refuses has been taken out of the request before."""
+        refused = refused_at_once(request, call.version, self._config)
+        if refused is not None:
+            return refused
         count = self._groups.partition_count
         if not count:
             if isinstance(request, ListGroupsRequest):

@@ -52,18 +52,19 @@ class Running:
 
 @contextmanager
 def running(which: str, directory: Path, config: Mapping[str, str] | None = None) -> Iterator[Running]:
-    """`config` has Kafka's keys, and goes to the two that are known."""
+    """`config` has Kafka's keys, and goes to the two that are known; {directory} is filled in there, too."""
     name, _, command = which.partition("=")
     directory.mkdir(parents=True, exist_ok=True)
+    config = {key: value.format(directory=directory) for key, value in (config or {}).items()}
     if name == KAFKA and not command:
-        with _kafka(directory, config or {}) as broker:
+        with _kafka(directory, config) as broker:
             yield broker
     elif ADDRESS.fullmatch(command):
         host, _, port = command.rpartition(":")
         yield Running(name, host, int(port), None, 0.0)
     else:
         assert command or name == BARNABAS, f"{which}: say NAME=COMMAND or NAME=HOST:PORT"
-        settings = shlex.join(f"--set={key}={value}" for key, value in (config or {}).items())
+        settings = shlex.join(f"--set={key}={value}" for key, value in config.items())
         with _command(name, command or f"{COMMAND} {settings}", directory) as broker:
             yield broker
 

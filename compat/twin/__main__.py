@@ -31,19 +31,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="one object with all that came out")
     options = parser.parse_args(arguments)
     began = time.perf_counter()
+    known = read_known()
+
+    def is_known(difference: Difference) -> bool:
+        return any(entry.fits(difference) for entry in known)
+
     with tempfile.TemporaryDirectory(prefix="twin-") as root:
-        config = small(delete_topic_enable="true", log_retention_ms="-1")
+        # Records of long ago stay: how soon retention comes to them is not asked here.
+        config = small(log_dirs="{directory}/data,{directory}/other", group_max_size="4", log_retention_ms="-1")
         with (
             running(options.reference, Path(root, "reference"), config) as reference,
             running(options.broker, Path(root, "other"), config) as other,
         ):
-            sides = [Side(each.name, each.host, each.port) for each in (reference, other)]
-            twins = Twins(*sides)
+            one, two = (Side(each.name, each.host, each.port) for each in (reference, other))
+            twins = Twins(one, two, is_known)
             twins.wake_coordinators()
             runs = run_all(twins, [each for each in all_scenarios() if fnmatchcase(each.name, options.only)])
             twins.close()
-    known = read_known()
-    news = [each for each in twins.differences if not any(entry.fits(each) for entry in known)]
+    news = [each for each in twins.differences if not is_known(each)]
     gone = [] if options.only != "*" else without_use(known, twins.differences)
     if options.json:
         print(json.dumps(summary(runs, twins, news, gone)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping
+from pathlib import PurePath
 from typing import Any
 from uuid import UUID
 
@@ -41,7 +42,8 @@ NOBODYS = UUID(int=0)
 IS_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 WORDS = {"ErrorMessage", "BatchIndexErrorMessage", "Documentation"}
-"""Words for people: whether there are any is compared, and not which."""
+"""Words for people: whether there are any is compared, and not which, except in"""
+TO_THE_WORD = {"CreateAcls", "DeleteAcls", "DescribeAcls"}
 RANDOM_TEXT = {"MemberId", "Members", "Leader"}
 """What is random in them is renamed."""
 RANDOM_NUMBERS = {"ProducerId": 0, "SessionId": 1}
@@ -54,7 +56,6 @@ OF_THE_MACHINE = {
     "Host",
     "LastCaughtUpTimestamp",
     "LastFetchTimestamp",
-    "LogDir",
     "Port",
     "ReplicaDirectoryId",
     "SubscriptionId",
@@ -62,6 +63,8 @@ OF_THE_MACHINE = {
     "TotalBytes",
     "UsableBytes",
 }
+OF_THE_METADATA = {"HighWatermark", "LogEndOffset"}
+"""In how many records the two have said the same."""
 TIMES = {
     "ExpiryTimestampMs",
     "IssueTimestampMs",
@@ -90,6 +93,8 @@ class Teller:
                 return {"Name": value["Name"]}
             return self.told(api, value)
         if isinstance(value, list):
+            if api == "DescribeConfigs":
+                value = [each for each in value if not _is_only_ours(each)]
             if api not in ORDERED and value and isinstance(value[0], Mapping):
                 # What has no name yet counts nothing here: names are given in the order that comes of this.
                 glance = _Glance(self)
@@ -97,10 +102,12 @@ class Teller:
             return [self._value(api, name, each) for each in value]
         if value is None:
             return None
-        if name in WORDS:
+        if name in WORDS and api not in TO_THE_WORD:
             return "words" if value else value
-        if name in OF_THE_MACHINE:
+        if name in OF_THE_MACHINE or (api == "DescribeQuorum" and name in OF_THE_METADATA):
             return "of the machine"
+        if name == "LogDir":
+            return PurePath(value).name
         if name in TIMES:
             return NOW if value > BEGINNING_MS else value
         if name == "Records":
@@ -115,6 +122,11 @@ class Teller:
 
     def _renamed(self, kind: str, value: Any) -> str:
         return self._names.setdefault((kind, value), f"<{kind} {sum(one == kind for one, _ in self._names)}>")
+
+
+def _is_only_ours(value: Any) -> bool:
+    """A configuration that Kafka has not."""
+    return isinstance(value, Mapping) and str(value.get("Name", "")).startswith("barnabas.")
 
 
 class _Glance(Teller):

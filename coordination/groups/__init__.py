@@ -19,8 +19,9 @@ steps of `barnabas.coordination.outcome`:
 - A request about groups of several partitions goes to each in part: `parts_by_partition`, `merge_answers`.
 - When leadership ends, `decide_resigned` has the answers for those who wait, and the shard is dropped.
 
-What the broker checks before, because it needs the metadata or the client's rights, is in `broker_checks`. Groups of
-the consumer, share and streams protocols are known from their records, and left alone: `other_groups`.
+What the broker checks before, because it needs the metadata or the client's rights, is in `broker_checks`; and what a
+request is refused for without a look at any group, in `first_checks`. Groups of the consumer, share and streams
+protocols are known from their records, and left alone: `other_groups`.
 """
 
 from barnabas.coordination.groups.administration import (
@@ -33,6 +34,7 @@ from barnabas.coordination.groups.append_errors import error_of_append
 from barnabas.coordination.groups.clock import decide_loaded, decide_resigned, decide_tick
 from barnabas.coordination.groups.config import GroupConfig
 from barnabas.coordination.groups.expiry import decide_topics_deleted
+from barnabas.coordination.groups.first_checks import refused_at_once
 from barnabas.coordination.groups.heartbeat import decide_heartbeat
 from barnabas.coordination.groups.java_hash import partition_of_group
 from barnabas.coordination.groups.join import decide_join_group
@@ -74,6 +76,7 @@ __all__ = [
     "partition_of_group",
     "parts_by_partition",
     "refusal",
+    "refused_at_once",
     "replay_batches",
     "requested_groups",
 ]

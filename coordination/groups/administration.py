@@ -158,7 +158,7 @@ def decide_offset_delete(
     decision = Decision(shard, now_ms)
     group = shard.groups.get(request.group_id)
     try:
-        _check_offset_delete(request, group)
+        _check_offset_delete(group)
     except KafkaError as error:
         return decision.outcome(OffsetDeleteResponse(error_code=error.code))
     assert group is not None
@@ -180,9 +180,7 @@ def decide_offset_delete(
     return decision.outcome(response)
 
 
-def _check_offset_delete(request: OffsetDeleteRequest, group: ClassicGroup | OtherGroup | None) -> None:
-    if not request.group_id:
-        raise KafkaError(ErrorCode.INVALID_GROUP_ID)
+def _check_offset_delete(group: ClassicGroup | OtherGroup | None) -> None:
     if group is None or (isinstance(group, OtherGroup) and group.type is GroupType.SHARE):
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
     if isinstance(group, ClassicGroup) and not group.is_empty and not group.uses_consumer_protocol:

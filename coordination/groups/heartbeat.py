@@ -26,8 +26,6 @@ def decide_heartbeat(
 
 
 def _beat(decision: Decision, request: HeartbeatRequest) -> ErrorCode:
-    if not request.group_id:
-        return ErrorCode.INVALID_GROUP_ID
     group = decision.shard.classic(request.group_id)
     if group is None:
         return ErrorCode.UNKNOWN_MEMBER_ID

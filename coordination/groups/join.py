@@ -87,11 +87,6 @@ class _Refused(Exception):  # noqa: N818 - no fault of ours
 
 
 def _group_to_join(decision: Decision, request: JoinGroupRequest) -> tuple[ClassicGroup, bool]:
-    config = decision.config
-    if not request.group_id:
-        raise _Refused(ErrorCode.INVALID_GROUP_ID, request.member_id)
-    if not config.min_session_timeout_ms <= request.session_timeout_ms <= config.max_session_timeout_ms:
-        raise _Refused(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id)
     group = decision.shard.groups.get(request.group_id)
     if isinstance(group, OtherGroup):
         raise _Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER_ID)

@@ -39,8 +39,6 @@ def decide_leave_group(
     shard: GroupShard, request: LeaveGroupRequest, version: int, now_ms: int
 ) -> Outcome[GroupRecord, LeaveGroupResponse]:
     decision = Decision(shard, now_ms)
-    if not request.group_id:
-        return decision.outcome(LeaveGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID))
     found = shard.classic(request.group_id)
     group = None if found is None else decision.change(found)
     responses = []

@@ -156,8 +156,6 @@ def _check_commit(decision: Decision, request: OffsetCommitRequest, version: int
 
 
 def _check_txn_commit(decision: Decision, request: TxnOffsetCommitRequest) -> None:
-    if not request.group_id:
-        raise KafkaError(ErrorCode.INVALID_GROUP_ID)
     generation = request.generation_id
     says_nothing = request.member_id == UNKNOWN_MEMBER_ID and request.group_instance_id is None and generation < 0
     group = decision.shard.groups.get(request.group_id)

@@ -88,7 +88,10 @@ def refusal(request: Message, version: int, error: ErrorCode) -> Message:
             return ListGroupsResponse(error_code=code)
         case DeleteGroupsRequest():
             return DeleteGroupsResponse(
-                results=[DeletableGroupResult(group_id=each, error_code=code) for each in request.groups_names]
+                # A group that is named twice counts once.
+                results=[
+                    DeletableGroupResult(group_id=each, error_code=code) for each in dict.fromkeys(request.groups_names)
+                ]
             )
     raise TypeError(f"{type(request).__name__} is no request to a group coordinator")
 

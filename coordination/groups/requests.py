@@ -76,7 +76,7 @@ def decide_request(
                 )
             )
         case SyncGroupRequest():
-            return _as_message(decide_sync_group(shard, request, version, now_ms))
+            return _as_message(decide_sync_group(shard, request, now_ms))
         case HeartbeatRequest():
             return _as_message(decide_heartbeat(shard, request, now_ms))
         case LeaveGroupRequest():

@@ -1,7 +1,7 @@
 """SyncGroup 0-5: the leader says what each member is assigned, and every member is told its own.
 
 What is not obvious: the generation is written to the log with the leader's SyncGroup, not before; whoever asks first
-waits for the leader. From version 5 on the protocol's type and name are mandatory, and have to be the group's.
+waits for the leader. The protocol's type and name have to be the group's, where they are said.
 """
 
 from __future__ import annotations
@@ -21,15 +21,13 @@ from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRes
 
 __all__ = ["decide_sync_failed", "decide_sync_group"]
 
-_PROTOCOL_MANDATORY_FROM = 5
-
 
 def decide_sync_group(
-    shard: GroupShard, request: SyncGroupRequest, version: int, now_ms: int
+    shard: GroupShard, request: SyncGroupRequest, now_ms: int
 ) -> Outcome[GroupRecord, SyncGroupResponse]:
     decision = Decision(shard, now_ms)
     try:
-        group = decision.change(_group_to_sync(shard, request, version))
+        group = decision.change(_group_to_sync(shard, request))
     except KafkaError as error:
         return decision.outcome(SyncGroupResponse(error_code=error.code))
     group.pending_sync.discard(request.member_id)
@@ -70,12 +68,8 @@ def decide_sync_failed(
     return decision.outcome(SyncGroupResponse(error_code=code))
 
 
-def _group_to_sync(shard: GroupShard, request: SyncGroupRequest, version: int) -> ClassicGroup:
+def _group_to_sync(shard: GroupShard, request: SyncGroupRequest) -> ClassicGroup:
     """A group that is completing its rebalance, or stable, with this member in this generation."""
-    if version >= _PROTOCOL_MANDATORY_FROM and (request.protocol_type is None or request.protocol_name is None):
-        raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-    if not request.group_id:
-        raise KafkaError(ErrorCode.INVALID_GROUP_ID)
     group = shard.classic(request.group_id)
     if group is None or group.is_empty:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)

@@ -22,6 +22,7 @@ from barnabas.coordination.groups import (
     decide_tick,
     fetch_offsets,
     offset_fetch_response,
+    refused_at_once,
     requested_groups,
 )
 from barnabas.coordination.groups.broker_checks import (
@@ -143,6 +144,9 @@ class Coordinator:
     def _ask(
         self, request: Message, version: int, client_id: str, random_id: str | None
     ) -> tuple[Message | None, str | None]:
+        refused = refused_at_once(request, version, self.shard.config)
+        if refused is not None:
+            return refused, None
         match request:
             case JoinGroupRequest():
                 return self._join(request, version, client_id, random_id)

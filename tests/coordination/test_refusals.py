@@ -144,7 +144,7 @@ def test_what_is_not_appended_has_not_happened() -> None:
     # So does the leader's SyncGroup, which would make the group stable.
     sync = SyncGroupRequest(group_id="g", generation_id=1, member_id="anna-1")
     before = fingerprint(shard)
-    assert len(decide_sync_group(shard, sync, 3, now_ms).records) == 1
+    assert len(decide_sync_group(shard, sync, now_ms).records) == 1
     assert fingerprint(shard) == before
     answer, _ = coordinator.ask(sync, 3)
     assert show(answer) == "SyncGroupResponse(protocol_type='consumer', protocol_name='range')"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from compat.twin.batches import CRC, batch, changed
 from compat.twin.records import kept, produce, producing
 from compat.twin.scenario import scenario
@@ -26,6 +29,8 @@ def without_an_answer(twins: Twins) -> None:
     """What stands behind it on the same connection is answered when it has been appended."""
     topic = twins.create("silent")
     twins.another().tell("Produce", **producing(twins, (topic, 0, GOOD), Acks=0, TimeoutMs=0))
+    # Which of two connections is read first, nobody knows.
+    twins.see("ListOffsets", at=7, until=_has_one_record, ReplicaId=-1, Topics=[_end_of(topic)])
     conversation = twins.another()
     for records in (GOOD, TWO):
         conversation.tell("Produce", **producing(twins, (topic, 0, records), Acks=0))
@@ -45,6 +50,10 @@ def refused_without_an_answer(twins: Twins) -> None:
     conversation.tell("Produce", **producing(twins, (topic, 0, GOOD), (nowhere, 0, GOOD), Acks=0))
     conversation.ask("ApiVersions", at=0)
     twins.see("ListOffsets", at=7, ReplicaId=-1, Topics=[_end_of(topic)])
+
+
+def _has_one_record(answer: Mapping[str, Any]) -> bool:
+    return bool(answer["Topics"][0]["Partitions"][0]["Offset"] == 1)
 
 
 def _end_of(topic: str) -> dict[str, object]:
