@@ -10,27 +10,21 @@ works.
 from __future__ import annotations
 
 import json
-import os
-import platform
-import re
-import statistics
-import subprocess
 import sys
-import tempfile
 from argparse import ArgumentParser
-from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))  # for tests/kafka, which knows how to run Kafka
+from bench import kafkas_tools
+from bench.family import started
+from bench.figures import median
+from bench.kafkas_tools import Load
+from bench.machine import load_average, machine, versions
+from bench.side import Side, run_program
+from bench.sound import sound
+from compat.brokers import BARNABAS, KAFKA
 
-from bench.broker import Running, barnabas, create_topic, kafka  # noqa: E402
-from bench.sound import sound  # noqa: E402
-from tests.kafka.classpath import find_classpath  # noqa: E402
-
-TOPIC = "load"
+TOPIC, PARTITIONS = "load", 8
 CLIENTS = ("confluent-kafka", "kafka-python")
-JVM = ("-Xmx512M", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35")
 
 
 class Plan(NamedTuple):
@@ -45,68 +39,45 @@ FULL = Plan(((100, 2_000_000), (1000, 500_000)), slower=20, rounds=3)
 SMOKE = Plan(((100, 5000),), slower=5, rounds=1)
 
 
-def kafkas_tool(broker: Running, size: int, count: int) -> float:
+def kafkas_tool(side: Side, record_bytes: int, count: int) -> float:
     """Records a second."""
-    log = ROOT / "tests" / "kafka" / "log4j2.properties"
-    done = subprocess.run(
-        [
-            *("java", *JVM, f"-Dlog4j2.configurationFile={log}", "-cp", find_classpath()),
-            *("org.apache.kafka.tools.ProducerPerformance", "--bootstrap-server", f"{broker.host}:{broker.port}"),
-            *("--topic", TOPIC, "--num-records", str(count), "--record-size", str(size), "--throughput", "-1"),
-        ],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    found = re.search(rf"^{count} records sent, ([\d.]+) records/sec", done.stdout, re.MULTILINE)
-    if found is None:
-        raise RuntimeError(f"kafka-producer-perf-test said no rate:\n{done.stdout}{done.stderr}")
-    return float(found[1])
+    return kafkas_tools.produce(side, Load(TOPIC, count, record_bytes))
 
 
-def ours(broker: Running, size: int, count: int, client: str) -> float:
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "barnabas.cli", "perf", "produce", TOPIC, "--client", client, "--json"),
-            *("--bootstrap-server", f"{broker.host}:{broker.port}"),
-            *("--num-records", str(count), "--record-size", str(size)),
-        ],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    told = json.loads(done.stdout)
+def ours(side: Side, record_bytes: int, count: int, client: str) -> float:
+    words = ["--client", client, "--json", "--bootstrap-server", side.bootstrap]
+    words += ["--num-records", str(count), "--record-size", str(record_bytes)]
+    told = json.loads(run_program([sys.executable, "-m", "barnabas.cli", "perf", "produce", TOPIC, *words]))
     assert told["records"] == count, told
     return float(told["records_per_second"])
 
 
-def compare(name: str, broker: Running, size: int, count: int, plan: Plan) -> None:
+def compare(side: Side, record_bytes: int, count: int, plan: Plan) -> None:
     rates: dict[str, list[float]] = {"kafka": [], **{client: [] for client in CLIENTS}}
     for _ in range(plan.rounds):
-        rates["kafka"].append(kafkas_tool(broker, size, count))
-        rates["confluent-kafka"].append(ours(broker, size, count, "confluent-kafka"))
-        rates["kafka-python"].append(ours(broker, size, count // plan.slower, "kafka-python"))
-    sound(f"{name}, {size} bytes", *(rate for each in rates.values() for rate in each))
-    middle = {tool: statistics.median(each) for tool, each in rates.items()}
+        rates["kafka"].append(kafkas_tool(side, record_bytes, count))
+        rates["confluent-kafka"].append(ours(side, record_bytes, count, "confluent-kafka"))
+        rates["kafka-python"].append(ours(side, record_bytes, count // plan.slower, "kafka-python"))
+    sound(f"{side.name}, {record_bytes} bytes", *(rate for each in rates.values() for rate in each))
+    middle = {tool: median(each) for tool, each in rates.items()}
     cells = [f"{middle['kafka']:,.0f}"]
     cells += [f"{middle[client]:,.0f} | {middle[client] / middle['kafka']:.2f}" for client in CLIENTS]
-    print(f"| {name} | {size} | {' | '.join(cells)} |", flush=True)
+    print(f"| {side.name} | {record_bytes} | {' | '.join(cells)} |", flush=True)
 
 
 def main() -> None:
     parser = ArgumentParser()
     parser.add_argument("--smoke", action="store_true")
     plan = SMOKE if parser.parse_args().smoke else FULL
-    print(f"CPython {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores; records a second\n")
+    print(f"{machine()}; {versions()}; load {load_average():.1f}; records a second\n")
     print("| broker | record bytes | Kafka's tool | perf, confluent-kafka | of it | perf, kafka-python | of it |")
     print("|---|---|---|---|---|---|---|")
-    with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as root:
+    for which in (BARNABAS, KAFKA):
         # One after the other: two brokers would share the machine with two tools.
-        for name, start in (("Barnabas", barnabas), ("Kafka", kafka)):
-            with start(Path(root, name)) as broker:
-                create_topic(broker)
-                for size, count in plan.sizes:
-                    compare(name, broker, size, count, plan)
+        with started(which) as side:
+            side.create(TOPIC, PARTITIONS)
+            for record_bytes, count in plan.sizes:
+                compare(side, record_bytes, count, plan)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ from argparse import ArgumentParser
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version as installed
-from pathlib import Path
 
 from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_reader, entity_writer
@@ -28,9 +27,6 @@ from barnabas.protocol.codec import decode, encode
 from barnabas.protocol.messages import fetch, metadata, offset_commit, produce
 from barnabas.protocol.record import Record
 from barnabas.protocol.schema import Message, Uuid
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # it is run as a script
-
 from bench.sound import sound
 
 TOPIC_ID = Uuid(range(1, 17))

@@ -50,9 +50,6 @@ from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory, TopicPartition
 from barnabas.storage.offset_map import BYTES_PER_SLOT
 from barnabas.storage.topic_config import TopicConfig
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # it is run as a script
-
 from bench.sound import sound
 
 NOW = 1_700_000_000_000

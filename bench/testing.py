@@ -1,6 +1,6 @@
 """The same suite of fifty small tests on Barnabas's fixture and beside Apache Kafka, in one run and in turns.
 
-    python bench/testing.py [--smoke] [RUNS]
+    python -m bench.testing [--smoke] [RUNS]
 
 The tests (bench/suite/) use kafka-python and know neither broker. Each session has one: Barnabas is in pytest's own
 process; Kafka 4.3.1 is formatted and started for the session, as a container is (without the container, whose start is
@@ -19,18 +19,15 @@ import sys
 import threading
 import time
 from argparse import ArgumentParser
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from bench.processes import family, resident_bytes
+from bench.sound import sound
+from tests.kafka.classpath import KafkaMissingError, find_classpath
+
 ROOT = Path(__file__).resolve().parents[1]
 SUITE = ROOT / "bench" / "suite"
-sys.path.insert(0, str(ROOT))  # for tests/kafka, which knows how to run Kafka
-
-from bench.sound import sound  # noqa: E402
-from tests.kafka.classpath import KafkaMissingError, find_classpath  # noqa: E402
-
-PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 LOOK_AGAIN_S = 0.05
 LONGEST_S = 600
 ALL, ONE, SMOKE = "", "test_headers_and_time", "test_values"
@@ -82,21 +79,6 @@ class Watcher:
     def __exit__(self, *_: object) -> None:
         self._over.set()
         self._thread.join()
-
-
-def family(pid: int) -> list[int]:
-    found = [pid]
-    with suppress(OSError):
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            for child in (task / "children").read_text().split():
-                found += family(int(child))
-    return found
-
-
-def resident_bytes(pid: int) -> int:
-    with suppress(OSError):
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_BYTES
-    return 0
 
 
 def main() -> None:

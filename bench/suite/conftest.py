@@ -25,10 +25,10 @@ def bootstrap(request: pytest.FixtureRequest) -> Iterator[str]:
     if not request.config.getoption("--apache"):
         yield request.getfixturevalue("kafka").bootstrap_servers
         return
-    from tests.kafka.broker import KafkaBroker
+    from tests.kafka.broker import SMALL, KafkaBroker
     from tests.kafka.classpath import find_classpath
 
-    with KafkaBroker(find_classpath(), as_shipped=True) as broker:
+    with KafkaBroker(find_classpath(), config=SMALL, as_shipped=True) as broker:
         yield broker.bootstrap
 
 

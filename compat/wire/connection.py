@@ -12,7 +12,7 @@ from typing import Any, Self
 from compat.wire.codec import MalformedAnswerError, Reader, decode, encode, with_length
 from compat.wire.schemas import Api, api
 
-__all__ = ["Connection"]
+__all__ = ["Connection", "read_answer", "request_frame"]
 
 PATIENCE_S = 10.0
 UNSUPPORTED_VERSION = 35
@@ -55,16 +55,14 @@ class Connection:
     def receive(self) -> dict[str, Any]:
         one, version, correlation_id = self._asked.popleft()
         (length,) = struct.unpack(">i", self._exactly(4))
-        reader = Reader(self._exactly(length))
-        if (answered := reader.number("int32")) != correlation_id:
+        answered, values = read_answer(one, version, self._exactly(length))
+        if answered != correlation_id:
             raise MalformedAnswerError(f"{one.name} v{version}: answer {answered}, and {correlation_id} was asked")
-        if one.name == "ApiVersions":
-            # Its header never has tags, and a version that the broker does not know is answered at version 0.
-            refused = reader.data[4:6] == struct.pack(">h", UNSUPPORTED_VERSION)
-            version = 0 if refused else version
-        elif version in one.response.flexible:
-            reader.skip_tags()
-        return decode(one.response, version, reader.data[reader.position :])
+        return values
+
+    def fileno(self) -> int:
+        """For a selector, which says when there is something to receive."""
+        return self._socket.fileno()
 
     def send_bytes(self, data: bytes) -> None:
         self._socket.sendall(data)
@@ -92,3 +90,16 @@ def request_frame(one: Api, version: int, correlation_id: int, client_id: str, v
     header = struct.pack(f">hhih{len(name)}s", one.key, version, correlation_id, len(name), name)
     tags = b"\x00" if version in one.request.flexible else b""
     return header + tags + encode(one.request, version, values)
+
+
+def read_answer(one: Api, version: int, data: bytes) -> tuple[int, dict[str, Any]]:
+    """The id that it answers, and what it says; `data` is without its length."""
+    reader = Reader(data)
+    correlation_id = reader.number("int32")
+    if one.name == "ApiVersions":
+        # Its header never has tags, and a version that the broker does not know is answered at version 0.
+        refused = reader.data[4:6] == struct.pack(">h", UNSUPPORTED_VERSION)
+        version = 0 if refused else version
+    elif version in one.response.flexible:
+        reader.skip_tags()
+    return correlation_id, decode(one.response, version, reader.data[reader.position :])

@@ -26,23 +26,29 @@ START_DEADLINE_S = 90.0
 STOP_DEADLINE_S = 30.0
 POLL_S = 0.05
 LOWEST_PORT = 12_000
+SMALL_HEAP_MIB, SHIPPED_HEAP_MIB = 320, 1024
 _GIVEN_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
-# Small, and quick to be ready: one replica of everything, few threads, no wait for the first rebalance.
+# What one node alone needs: one replica of everything.
+ALONE: Mapping[str, str] = {
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+}
+
+# Small, and quick to be ready: few threads and partitions of its own, no wait for the first rebalance.
 SMALL: Mapping[str, str] = {
+    **ALONE,
     "num.network.threads": "2",
     "num.io.threads": "4",
     "num.recovery.threads.per.data.dir": "1",
     "background.threads": "2",
     "log.cleaner.dedupe.buffer.size": "8388608",
     "offsets.topic.num.partitions": "1",
-    "offsets.topic.replication.factor": "1",
     "transaction.state.log.num.partitions": "1",
-    "transaction.state.log.replication.factor": "1",
-    "transaction.state.log.min.isr": "1",
     "share.coordinator.state.topic.num.partitions": "1",
-    "share.coordinator.state.topic.replication.factor": "1",
-    "share.coordinator.state.topic.min.isr": "1",
     "group.initial.rebalance.delay.ms": "0",
 }
 
@@ -58,8 +64,8 @@ class KafkaBroker:
     already (by Kafka or by us) is used as it is, so a test can stop one program and start the other on the
     same files. `start` may be called again after `stop` (the ports stay the same); after `kill` that start
     takes about ten seconds, because the controller lets a broker in again only when its session has ended.
-    Its JVM starts fast and is slow later on; whoever measures it wants it `as_shipped`, with the options of Kafka's own
-    script.
+    It is small, and its JVM starts fast and is slow later on; whoever measures it wants it `as_shipped`, with Kafka's
+    defaults and the options of its own script.
     """
 
     def __init__(
@@ -74,7 +80,7 @@ class KafkaBroker:
         node_id: int = 1,
         controllers: str | None = None,
         cluster_id: str | None = None,
-        heap_mib: int = 320,
+        heap_mib: int | None = None,
         java_options: Sequence[str] = (),
         as_shipped: bool = False,
     ) -> None:
@@ -88,7 +94,7 @@ class KafkaBroker:
         self._format_arguments = list(format_arguments)
         for feature, level in (features or {}).items():
             self._format_arguments += ["--feature", f"{feature}={level}"]
-        self._heap_mib = heap_mib
+        self._heap_mib = heap_mib or (SHIPPED_HEAP_MIB if as_shipped else SMALL_HEAP_MIB)
         self._java_options = java_options
         self._as_shipped = as_shipped
         self._process: subprocess.Popen[bytes] | None = None
@@ -138,12 +144,16 @@ class KafkaBroker:
         """As `start` does; for another program that is to read them before."""
         self._write_properties()
 
+    def prepare(self) -> None:
+        """What `start` does before the broker runs; for whoever measures how long that one takes."""
+        self._write_properties()
+        if not (self.data_directory / "meta.properties").exists():
+            self._format()
+
     def start(self) -> None:
         assert self._process is None, "the broker runs already"
         try:
-            self._write_properties()
-            if not (self.data_directory / "meta.properties").exists():
-                self._format()
+            self.prepare()
             with self.log_file.open("ab") as log:
                 self._process = subprocess.Popen(
                     [*self._java(), *self._java_options, "kafka.Kafka", str(self._properties_file)],
@@ -197,7 +207,7 @@ class KafkaBroker:
             "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
             "inter.broker.listener.name": "PLAINTEXT",
             "log.dirs": str(self.data_directory),
-            **SMALL,
+            **(ALONE if self._as_shipped else SMALL),
             **self._config,
         }
         self._directory.mkdir(parents=True, exist_ok=True)

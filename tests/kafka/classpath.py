@@ -11,15 +11,13 @@ HERE = Path(__file__).resolve().parent
 CACHE = HERE.parents[1] / ".cache"
 CLASS_ARCHIVE = "classes.jsa"
 AS_SHIPPED = (
-    "-Xms1G",
-    "-Xmx1G",
     "-server",
     "-XX:+UseG1GC",
     "-XX:MaxGCPauseMillis=20",
     "-XX:InitiatingHeapOccupancyPercent=35",
     "-XX:+ExplicitGCInvokesConcurrent",
 )
-"""What kafka-server-start.sh gives its JVM: for whatever measures Kafka."""
+"""What kafka-run-class.sh gives its JVMs beside their heap: for whatever measures Kafka."""
 
 
 class KafkaMissingError(Exception):
@@ -45,9 +43,11 @@ def find_classpath() -> str:
 def java_command(classpath: str, *, heap_mib: int, archived: bool = True, as_shipped: bool = False) -> list[str]:
     """A JVM that starts fast, stays small and leaves no files in /tmp, at the price of its speed later on; or one
     `as_shipped`. What to run follows."""
-    quick = (f"-Xmx{heap_mib}m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+    quick = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
     return [
         "java",
+        *((f"-Xms{heap_mib}m",) if as_shipped else ()),
+        f"-Xmx{heap_mib}m",
         *(AS_SHIPPED if as_shipped else quick),
         "-XX:-UsePerfData",
         *(_classes_read_before(classpath) if archived and not as_shipped else ()),

@@ -1,0 +1,1 @@
+"""The same work on Barnabas and on others, in one run."""

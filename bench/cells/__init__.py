@@ -1,0 +1,1 @@
+"""What is measured on both brokers, one subject a file."""

@@ -1,0 +1,91 @@
+"""How much of everything: the whole, a part of it that tells in minutes where to look, and the least that runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["FULL", "QUICK", "SMOKE", "Plan"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    name: str
+    rounds: int
+    warm_up_s: float
+    """A JVM's second compiler takes its time."""
+    records: int
+    """Of 100 bytes, that a cell of throughput carries; slower cells carry a part."""
+    seconds: float
+    """Of a raw client's cell."""
+    connections: tuple[int, ...]
+    many_connections: int
+    partitions: tuple[int, ...]
+    topics: int
+    members: int
+    groups: int
+    """That members join one after the other."""
+    latencies: int
+    """Records that are sent one after the other."""
+    old_mib: int
+    """Data that is no longer in the page cache."""
+    killed_mib: int
+    """Data that a broker has when it is killed."""
+    scales: tuple[int, ...]
+    """What grows is so large."""
+
+    def part(self, of: int) -> int:
+        """Of the records, for a cell that takes so many times as long."""
+        return max(self.records // of, 1)
+
+
+FULL = Plan(
+    name="full",
+    rounds=2,
+    warm_up_s=20,
+    records=4_000_000,
+    seconds=10,
+    connections=(1, 100, 1_000, 5_000),
+    many_connections=1_000,
+    partitions=(1_000, 10_000),
+    topics=1_000,
+    members=100,
+    groups=10,
+    latencies=10_000,
+    old_mib=2_048,
+    killed_mib=2_048,
+    scales=(10, 100, 1_000),
+)
+QUICK = Plan(
+    name="quick",
+    rounds=1,
+    warm_up_s=6,
+    records=400_000,
+    seconds=3,
+    connections=(1, 100, 1_000),
+    many_connections=1_000,
+    partitions=(1_000,),
+    topics=200,
+    members=100,
+    groups=3,
+    latencies=1_000,
+    old_mib=256,
+    killed_mib=256,
+    scales=(5, 50, 500),
+)
+SMOKE = Plan(
+    name="smoke",
+    rounds=1,
+    warm_up_s=0.2,
+    records=2_000,
+    seconds=0.2,
+    connections=(1, 20),
+    many_connections=20,
+    partitions=(20,),
+    topics=10,
+    members=10,
+    groups=1,
+    latencies=30,
+    old_mib=2,
+    killed_mib=2,
+    scales=(1, 10, 100),
+)

@@ -1,0 +1,163 @@
+"""A side of the benchmark: a broker on a fresh directory, and what cells do with it and ask about it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from bench import processes
+from bench.load import errors_in
+from compat.brokers import Broker
+from compat.wire.connection import Connection
+
+__all__ = ["Side", "run_program"]
+
+PATIENCE_S = 120.0
+LONGEST_S = 1800.0
+POLL_S = 0.01
+GROUPS = 200
+"""Enough that each of the coordinators has one."""
+A_TIME = 500
+"""Partitions that are asked about in one request."""
+
+
+class Side:
+    def __init__(self, broker: Broker, started_s: float) -> None:
+        self.broker = broker
+        self.started_s = started_s
+        """What its first start took, to the first answer."""
+        self.commands: list[str] = []
+        """What ran against it, as somebody would type it."""
+
+    @property
+    def name(self) -> str:
+        return self.broker.name
+
+    @property
+    def bootstrap(self) -> str:
+        return self.broker.bootstrap
+
+    def cpu_s(self) -> float:
+        return processes.cpu_s(self.broker.pid)
+
+    def anonymous_mib(self) -> float:
+        return processes.anonymous_mib(self.broker.pid)
+
+    @property
+    def data(self) -> Path:
+        return self.broker.directory / "data"
+
+    def disk_bytes(self) -> int:
+        """What its files have of the disk, and not how long they say they are: both brokers leave holes in indexes."""
+        return sum(each.stat().st_blocks for each in self.data.rglob("*") if each.is_file()) * 512
+
+    def connection(self) -> Connection:
+        return Connection(self.broker.host, self.broker.port, client_id="bench", patience_s=PATIENCE_S)
+
+    def create(self, topic: str, partitions: int = 1, **config: str) -> None:
+        """Returns when all its partitions are led."""
+        with self.connection() as connection:
+            self.ask_for_topics(connection, {topic: partitions}, **config)
+        self.wait_until_led(topic, partitions)
+
+    def ask_for_topics(self, connection: Connection, topics: dict[str, int], **config: str) -> None:
+        configs = [{"Name": key.replace("_", "."), "Value": value} for key, value in config.items()]
+        wanted = [
+            {"Name": name, "NumPartitions": partitions, "ReplicationFactor": 1, "Configs": configs}
+            for name, partitions in topics.items()
+        ]
+        answer = connection.ask("CreateTopics", 7, Topics=wanted, TimeoutMs=int(PATIENCE_S * 1e3))
+        refused = [each for each in answer["Topics"] if each["ErrorCode"]]
+        if refused:
+            raise RuntimeError(f"{self.name} made no topic: {refused[0]}")
+
+    def wait_until_led(self, topic: str, partitions: int) -> None:
+        """Kafka answers CreateTopics when its controller has the topic; its broker leads a moment later."""
+        _until(lambda: None not in self.end_offsets(topic, partitions), f"{self.name} does not lead all of {topic}")
+
+    def end_offsets(self, topic: str, partitions: int) -> list[int | None]:
+        """None for a partition that nobody leads."""
+        found: list[int | None] = []
+        with self.connection() as connection:
+            for first in range(0, partitions, A_TIME):
+                numbers = range(first, min(first + A_TIME, partitions))
+                wanted = [{"PartitionIndex": number, "Timestamp": -1} for number in numbers]
+                answer = connection.ask("ListOffsets", 6, ReplicaId=-1, Topics=[{"Name": topic, "Partitions": wanted}])
+                offsets = {
+                    each["PartitionIndex"]: None if each["ErrorCode"] else each["Offset"]
+                    for each in answer["Topics"][0]["Partitions"]
+                }
+                found += [offsets[number] for number in numbers]
+        return found
+
+    def records(self, topic: str, partitions: int) -> int:
+        return sum(offset or 0 for offset in self.end_offsets(topic, partitions))
+
+    def wait_for_records(self, topic: str, partitions: int, count: int = 1) -> None:
+        _until(
+            lambda: self.records(topic, partitions) >= count, f"{self.name} does not have {count} records in {topic}"
+        )
+
+    def wait_for_coordinators(self) -> None:
+        """The topic of offsets is made when it is first wanted, and for a while its coordinators load."""
+        groups = [f"group-{number}" for number in range(GROUPS)]
+
+        def answer() -> bool:
+            with self.connection() as connection:
+                found = connection.ask("FindCoordinator", 4, KeyType=0, CoordinatorKeys=groups)
+                told = connection.ask("OffsetFetch", 8, Groups=[{"GroupId": each, "Topics": None} for each in groups])
+            return not errors_in(found) and not errors_in(told)
+
+        _until(answer, f"{self.name} has no coordinators")
+
+    @contextmanager
+    def connections(self, count: int) -> Iterator[Sequence[Connection]]:
+        """So many, each of which has asked something."""
+        opened: list[Connection] = []
+        try:
+            for _ in range(count):
+                opened.append(self.connection())
+                opened[-1].ask("ApiVersions", 0)
+            yield opened
+        finally:
+            for each in opened:
+                each.close()
+
+    def run(self, command: Sequence[str], said: str) -> str:
+        """What a program printed. `said` is the command as somebody would type it."""
+        self.note(said)
+        return run_program(command)
+
+    def note(self, said: str) -> None:
+        if said not in self.commands:
+            self.commands.append(said)
+
+    def module(self, name: str, *arguments: Any) -> str:
+        """A program of bench/, in a process of its own."""
+        words = [str(each) for each in arguments]
+        return self.run([sys.executable, "-m", name, *words], self.spoken(f"python -m {name}", words))
+
+    def spoken(self, program: str, words: Sequence[str]) -> str:
+        """Without this run's address."""
+        return " ".join([program, *words]).replace(self.bootstrap, "HOST:PORT")
+
+
+def _until(condition: Callable[[], bool], otherwise: str) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{otherwise} after {PATIENCE_S:.0f} s")
+        time.sleep(POLL_S)
+
+
+def run_program(command: Sequence[str]) -> str:
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=LONGEST_S)
+    if done.returncode:
+        said = f"{done.stdout[-1500:]}{done.stderr[-1500:]}"
+        raise RuntimeError(f"{' '.join(command)[-300:]} ended with {done.returncode}:\n{said}")
+    return done.stdout
