@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -32,6 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--write", action="store_true", help="into docs/PERFORMANCE.md; it takes all families, whole")
     parser.add_argument("--list", action="store_true", help="the families, and what they measure")
     options = parser.parse_args(arguments)
+    # Whoever ends it wants the brokers ended, too.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     plan = SMOKE if options.smoke else QUICK if options.quick else FULL
     chosen = [each for each in all_families() if fnmatchcase(each.name, options.only)]
     rounds = options.rounds if options.rounds is not None else plan.rounds
@@ -49,9 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     began, load_before = time.perf_counter(), load_average()
     say(f"{machine()}; load {load_before:.1f}\n{versions()}\nDurability: {DURABILITY}")
     run = Run(plan, rounds, (options.broker, options.reference), say)
-    run.start_each_once()
-    for each in chosen:
-        run.measure(each)
+    run.measure(chosen)
     say(f"\n{summary(run.measured)}")
     for trouble in run.troubles:
         say(f"failed: {trouble}")

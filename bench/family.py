@@ -48,8 +48,8 @@ class Family:
     is_warm: bool
 
     def values(self, side: Side, plan: Plan) -> Iterator[Value]:
-        if self.is_warm:
-            warm_up(side, plan)
+        if self.is_warm and plan.warm_up_s:
+            warm_up(side, plan.warm_up_s)
             side.commands.clear()
         yield from self.function(side, plan)
 
@@ -76,12 +76,12 @@ def all_families() -> tuple[Family, ...]:
 
 
 @contextmanager
-def started(which: str) -> Iterator[Side]:
-    """A broker on a fresh directory."""
+def started(which: str, *, as_shipped: bool = True) -> Iterator[Side]:
+    """A broker on a fresh directory. Whoever looks at figures wants Kafka's JVMs `as_shipped`."""
     with tempfile.TemporaryDirectory(prefix="barnabas-bench-", ignore_cleanup_errors=True) as root:
-        broker = broker_for(which, Path(root), CONFIG, as_shipped=True)
+        broker = broker_for(which, Path(root), CONFIG, as_shipped=as_shipped)
         try:
-            yield Side(broker, broker.start())
+            yield Side(broker, broker.start(), as_shipped=as_shipped)
         finally:
             broker.stop()
 

@@ -47,7 +47,7 @@ def producer_command(side: Side, load: Load, **properties: str) -> list[str]:
     """For whoever has it run beside something else."""
     words = _producer_words(side, load, properties)
     side.note(side.spoken("kafka-producer-perf-test.sh", words))
-    return _command("ProducerPerformance", words)
+    return _command(side, "ProducerPerformance", words)
 
 
 def _producer_words(side: Side, load: Load, properties: dict[str, str]) -> list[str]:
@@ -104,9 +104,9 @@ SCRIPTS = {
 
 
 def _run(side: Side, main: str, words: Sequence[str]) -> str:
-    return side.run(_command(main, words), side.spoken(SCRIPTS[main], words))
+    return side.run(_command(side, main, words), side.spoken(SCRIPTS[main], words))
 
 
-def _command(main: str, words: Sequence[str]) -> list[str]:
-    java = java_command(find_classpath(), heap_mib=HEAP_MIB, as_shipped=True)
+def _command(side: Side, main: str, words: Sequence[str]) -> list[str]:
+    java = java_command(find_classpath(), heap_mib=HEAP_MIB, as_shipped=side.as_shipped)
     return [*java, f"org.apache.kafka.tools.{main}", *words]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from bench.family import Family, started
 from bench.machine import load_average
 from bench.plan import Plan
-from bench.report import Measured, growth_table, row_text, table_head
+from bench.report import Measured, Row, growth_table, row_text, table_head
 
 __all__ = ["Run"]
 
@@ -26,33 +27,49 @@ class Run:
     def troubles(self) -> list[str]:
         return [f"{each.family.name}: {each.trouble}" for each in self.measured if each.trouble]
 
-    def start_each_once(self) -> None:
+    def measure(self, families: Sequence[Family]) -> None:
+        """One after the other; or several at once, where nobody looks at the figures."""
+        self._start_each_once()
+        if self._plan.at_once == 1:
+            for family in families:
+                self._measure(family, self._say)
+            return
+        with ThreadPoolExecutor(self._plan.at_once) as pool:
+            for said in pool.map(self._measure_quietly, families):
+                self._say("\n".join(said))
+
+    def _start_each_once(self) -> None:
         """Python compiles what it imports, and files are read from the disk: no family shall pay for that."""
         for which in self._brokers:
-            with started(which):
+            with started(which, as_shipped=self._plan.as_shipped):
                 pass
 
-    def measure(self, family: Family) -> None:
+    def _measure_quietly(self, family: Family) -> list[str]:
+        said: list[str] = []
+        self._measure(family, said.append)
+        return said
+
+    def _measure(self, family: Family, say: Callable[[str], None]) -> None:
         measured = Measured(family)
         self.measured.append(measured)
-        self._say(f"\n### {family.name}\n\n{family.about}\n\n{table_head(self.names)}")
+        say(f"\n### {family.name}\n\n{family.about}\n\n{table_head(self.names)}")
         began = time.perf_counter()
         try:
             for number in range(1, self._rounds + 1):
                 for which in self._brokers:
-                    self._one_side(measured, which, is_last=number == self._rounds)
+                    for row in self._one_side(measured, which):
+                        if number == self._rounds and which == self._brokers[-1]:
+                            say(row_text(row))
         except TROUBLE as error:
             measured.trouble = f"{type(error).__name__}: {error}"
-            self._say(f"\n{family.name} ended with {measured.trouble}")
+            say(f"\n{family.name} ended with {measured.trouble}")
         if any(measured.curves):
-            self._say(f"\n{growth_table([measured], self.names)}")
-        self._say(f"\n{time.perf_counter() - began:.0f} s, load {load_average():.1f}")
+            say(f"\n{growth_table([measured], self.names)}")
+        say(f"\n{time.perf_counter() - began:.0f} s, load {load_average():.1f}")
 
-    def _one_side(self, measured: Measured, which: str, *, is_last: bool) -> None:
+    def _one_side(self, measured: Measured, which: str) -> Iterator[Row]:
         is_ours = which == self._brokers[0]
-        with started(which) as side:
+        with started(which, as_shipped=self._plan.as_shipped) as side:
             for value in measured.family.values(side, self._plan):
-                row = measured.note(value, is_ours=is_ours)
-                if is_last and not is_ours:
-                    self._say(row_text(row))
+                yield measured.note(value, is_ours=is_ours)
             measured.commands += [each for each in side.commands if each not in measured.commands]

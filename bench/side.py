@@ -27,10 +27,12 @@ A_TIME = 500
 
 
 class Side:
-    def __init__(self, broker: Broker, started_s: float) -> None:
+    def __init__(self, broker: Broker, started_s: float, *, as_shipped: bool = True) -> None:
         self.broker = broker
         self.started_s = started_s
         """What its first start took, to the first answer."""
+        self.as_shipped = as_shipped
+        """Whether Kafka's tools, too, run as their scripts start them."""
         self.commands: list[str] = []
         """What ran against it, as somebody would type it."""
 

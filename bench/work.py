@@ -11,7 +11,6 @@ from typing import Any
 
 from bench.beside import drop_from_page_cache, repeated
 from bench.kafkas_tools import Load, producer_command
-from bench.plan import Plan
 from bench.side import Side
 
 __all__ = ["fill", "librdkafka", "load", "producing", "reading_old", "warm_up", "writing_back"]
@@ -41,10 +40,10 @@ def _as_words(options: dict[str, Any]) -> list[str]:
     return [str(word) for key, value in options.items() for word in (f"--{key.replace('_', '-')}", value)]
 
 
-def warm_up(side: Side, plan: Plan) -> None:
+def warm_up(side: Side, seconds: float) -> None:
     """What all cells do: a topic, many records, a consumer that reads them."""
     side.create(WARM_UP, WARM_UP_PARTITIONS)
-    load(side, "produce", WARM_UP, connections=8, in_flight=8, seconds=plan.warm_up_s, numbers=WARM_UP_PARTITIONS)
+    load(side, "produce", WARM_UP, connections=8, in_flight=8, seconds=seconds, numbers=WARM_UP_PARTITIONS)
     count = side.records(WARM_UP, WARM_UP_PARTITIONS)
     librdkafka(side, "consume", WARM_UP, records=count, partitions=WARM_UP_PARTITIONS)
 

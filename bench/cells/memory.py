@@ -15,7 +15,7 @@ def memory(side: Side, plan: Plan) -> Iterator[Value]:
     """Anonymous memory: after the start, after many requests and a consumer that has read all of them, and with
     connections open beside that."""
     yield mib(side, "idle")
-    work.warm_up(side, plan)
+    work.warm_up(side, max(plan.warm_up_s, plan.seconds))
     yield mib(side, "after load")
     with side.connections(plan.many_connections):
         yield mib(side, f"with {plan.many_connections:,} connections")
