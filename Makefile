@@ -7,10 +7,9 @@
 # make other-languages   clients for Node and Go, with which tests run what docs/TESTING-OTHER-LANGUAGES.md says of them
 # make fuzz        a million hostile inputs
 # make generate    the message files again, from Kafka's published jars
+# make bench       Barnabas beside Apache Kafka, every cell of bench/cells/: hours; ARGS="--only 'produce.*' --quick", "--write"
 # make bench-protocol   the codec beside kio, in one run
 # make bench-storage    the log beside bare loops over the same bytes
-# make bench-broker     a node beside Apache Kafka on the same machine
-# make bench-start      starting and making topics, beside it too
 # make bench-testing    fifty tests on the pytest fixture, beside Kafka started for them
 # make bench-tools      our performance tools beside Kafka's, against the same brokers
 # make bench-smoke      all of these once and shortly, to see that they work
@@ -23,10 +22,10 @@ PYTHON ?= python3
 VENV = .venv
 BIN = $(VENV)/bin
 WORKERS ?= 2
-SMOKES = smoke-start smoke-protocol smoke-storage smoke-broker smoke-testing smoke-perf_tool
+SMOKES = smoke-protocol smoke-storage smoke-testing smoke-perf_tool
 KAFKA_JARS = .cache/kafka-$(shell sed -n 's/.*<kafka.version>\(.*\)<.*/\1/p' tests/kafka/pom.xml)
 
-.PHONY: start test quick thorough fuzz check kafka spark generate bench-protocol bench-storage bench-broker bench-start bench-testing bench-tools bench-smoke $(SMOKES) twin compat compat-quick golden other-languages clean
+.PHONY: start test quick thorough fuzz check kafka spark generate bench bench-protocol bench-storage bench-testing bench-tools bench-smoke smoke-bench $(SMOKES) twin compat golden other-languages clean
 
 start: $(VENV)/package
 	$(BIN)/barnabas start $(ARGS)
@@ -83,29 +82,29 @@ golden: $(VENV)/installed kafka
 	$(BIN)/pip install --quiet kafka-python==3.0.12 confluent-kafka==2.16.1
 	$(BIN)/python tests/golden/record.py
 
+bench: $(VENV)/installed kafka
+	$(BIN)/python -m bench $(ARGS)
+
 bench-protocol: $(VENV)/installed
-	$(BIN)/python bench/protocol.py
-
-bench-broker: $(VENV)/installed kafka
-	$(BIN)/python bench/broker.py
-
-bench-start: $(VENV)/installed kafka
-	$(BIN)/python bench/start.py
+	$(BIN)/python -m bench.protocol
 
 bench-testing: $(VENV)/installed kafka
-	$(BIN)/python bench/testing.py
+	$(BIN)/python -m bench.testing
 
 bench-tools: $(VENV)/installed kafka
-	$(BIN)/python bench/perf_tool.py
+	$(BIN)/python -m bench.perf_tool
 
 bench-storage: $(VENV)/installed
-	$(BIN)/python bench/storage.py
+	$(BIN)/python -m bench.storage
 
 # With -j 2, those that wait for something beside those that do not.
-bench-smoke: $(SMOKES)
+bench-smoke: smoke-bench $(SMOKES)
+
+smoke-bench: $(VENV)/installed kafka
+	$(BIN)/python -m bench --smoke
 
 $(SMOKES): smoke-%: $(VENV)/installed kafka
-	$(BIN)/python bench/$*.py --smoke
+	$(BIN)/python -m bench.$* --smoke
 
 twin: $(VENV)/installed kafka
 	$(BIN)/python -m compat.twin $(ARGS)

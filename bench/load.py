@@ -88,7 +88,7 @@ class Client:
 
 
 def answers_in(data: bytes) -> tuple[int, bytes, bytes]:
-    """How many whole answers there are, the last of them, and what follows."""
+    """How many whole answers there are, the last of them without its length, and what follows."""
     count = position = last = 0
     while len(data) - position >= 4:
         end = position + 4 + int.from_bytes(data[position : position + 4], "big")

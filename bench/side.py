@@ -105,6 +105,12 @@ class Side:
             lambda: self.records(topic, partitions) >= count, f"{self.name} does not have {count} records in {topic}"
         )
 
+    def check_records(self, topic: str, partitions: int, count: int) -> None:
+        """RuntimeError if it has not what was sent: then something else was measured."""
+        self.wait_for_records(topic, partitions, count)
+        if (there := self.records(topic, partitions)) != count:
+            raise RuntimeError(f"{self.name} has {there} records in {topic}, and {count} were sent")
+
     def wait_for_coordinators(self) -> None:
         """The topic of offsets is made when it is first wanted, and for a while its coordinators load."""
         groups = [f"group-{number}" for number in range(GROUPS)]

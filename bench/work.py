@@ -51,7 +51,7 @@ def warm_up(side: Side, seconds: float) -> None:
 def fill(side: Side, topic: str, records: int, *, record_bytes: int = 100, partitions: int = 4) -> None:
     side.create(topic, partitions)
     librdkafka(side, "produce", topic, records=records, record_bytes=record_bytes)
-    side.wait_for_records(topic, partitions, records)
+    side.check_records(topic, partitions, records)
 
 
 @contextmanager

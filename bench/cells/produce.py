@@ -23,7 +23,9 @@ def batches(side: Side, plan: Plan) -> Iterator[Value]:
     for acks in ("0", "1"):
         yield from with_kafkas_tool(side, f"acks={acks}", plan.records, acks=acks)
     for partitions in (1, 100):
-        yield from with_kafkas_tool(side, f"{partitions} partitions", plan.records, partitions=partitions)
+        yield from with_kafkas_tool(
+            side, f"{partitions} partition{'s' if partitions > 1 else ''}", plan.records, partitions=partitions
+        )
 
 
 @family("produce.codecs")
@@ -47,7 +49,7 @@ def librdkafka(side: Side, plan: Plan) -> Iterator[Value]:
         side.create(topic, 4)
         before_s = side.cpu_s()
         told = work.librdkafka(side, "produce", topic, records=plan.records, clients=producers)
-        side.wait_for_records(topic, 4, int(told["records"]))
+        side.check_records(topic, 4, int(told["records"]))
         used_s = side.cpu_s() - before_s
         what = f"{producers} producers" if producers > 1 else "1 producer"
         yield from rate_and_cost(what, "records", count=told["records"], per_second=told["per_second"], used_s=used_s)
@@ -61,5 +63,5 @@ def with_kafkas_tool(
 
     before_s = side.cpu_s()
     per_second = kafkas_tools.produce(side, load, **properties)
-    side.wait_for_records(load.topic, partitions, load.sent)
+    side.check_records(load.topic, partitions, load.sent)
     yield from rate_and_cost(what, "records", count=load.sent, per_second=per_second, used_s=side.cpu_s() - before_s)

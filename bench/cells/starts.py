@@ -25,12 +25,12 @@ def partitions(side: Side, plan: Plan) -> Iterator[Value]:
     write_to_all(side, TOPIC, count)
     what = f"{count:,} partitions"
     yield from again(side, f"{what}, clean stop", side.broker.stop)
-    side.wait_for_records(TOPIC, count, count)
+    side.check_records(TOPIC, count, count)
     yield from again(side, f"{what}, killed, nothing written", side.broker.kill)
     side.wait_until_led(TOPIC, count)
     write_to_all(side, TOPIC, count)
     yield from again(side, f"{what}, killed, all written to", side.broker.kill)
-    side.wait_for_records(TOPIC, count, 2 * count)
+    side.check_records(TOPIC, count, 2 * count)
 
 
 @family("starts.killed", is_warm=False)
@@ -39,7 +39,7 @@ def killed(side: Side, plan: Plan) -> Iterator[Value]:
     records = plan.killed_mib * MIB // RECORD_BYTES
     work.fill(side, TOPIC, records, record_bytes=RECORD_BYTES, partitions=PARTITIONS)
     yield from again(side, f"{plan.killed_mib:,} MiB", side.broker.kill)
-    side.wait_for_records(TOPIC, PARTITIONS, records)
+    side.check_records(TOPIC, PARTITIONS, records)
 
 
 def again(side: Side, what: str, end: Callable[[], None]) -> Iterator[Value]:
