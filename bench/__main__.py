@@ -18,6 +18,8 @@ from bench.machine import DURABILITY, load_average, machine, versions
 from bench.plan import FULL, QUICK, SMOKE
 from bench.run import Run
 from compat.brokers import BARNABAS, KAFKA
+from tests.kafka.broker import KafkaBrokerError
+from tests.kafka.classpath import KafkaMissingError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,6 +54,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     began, load_before = time.perf_counter(), load_average()
     say(f"{machine()}; load {load_before:.1f}\n{versions()}\nDurability: {DURABILITY}")
     run = Run(plan, rounds, (options.broker, options.reference), say)
+    try:
+        run.start_each_once()
+    except (RuntimeError, ValueError, KafkaBrokerError, KafkaMissingError) as error:
+        say(f"a broker does not start: {error}")
+        return 1
     run.measure(chosen)
     say(f"\n{summary(run.measured)}")
     for trouble in run.troubles:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from subprocess import SubprocessError
 
 from bench.family import Family, started
 from bench.machine import load_average
 from bench.plan import Plan
 from bench.report import Measured, Row, growth_table, row_text, table_head
+from tests.kafka.broker import KafkaBrokerError
 
 __all__ = ["Run"]
 
-TROUBLE = (OSError, RuntimeError, ValueError, LookupError, AssertionError)
+TROUBLE = (OSError, RuntimeError, ValueError, LookupError, AssertionError, SubprocessError, KafkaBrokerError)
 """With which a family may end, and the next begins."""
 
 
@@ -29,7 +31,6 @@ class Run:
 
     def measure(self, families: Sequence[Family]) -> None:
         """One after the other; or several at once, where nobody looks at the figures."""
-        self._start_each_once()
         if self._plan.at_once == 1:
             for family in families:
                 self._measure(family, self._say)
@@ -38,11 +39,12 @@ class Run:
             for said in pool.map(self._measure_quietly, families):
                 self._say("\n".join(said))
 
-    def _start_each_once(self) -> None:
-        """Python compiles what it imports, and files are read from the disk: no family shall pay for that."""
+    def start_each_once(self) -> None:
+        """Python compiles what it imports, and files are read from the disk: no family shall pay for that. And a broker that cannot
+        be measured is known before hours have gone by."""
         for which in self._brokers:
-            with started(which, as_shipped=self._plan.as_shipped):
-                pass
+            with started(which, as_shipped=self._plan.as_shipped) as side:
+                side.cpu_s()
 
     def _measure_quietly(self, family: Family) -> list[str]:
         said: list[str] = []
