@@ -40,8 +40,8 @@ class Run:
                 self._say("\n".join(said))
 
     def start_each_once(self) -> None:
-        """Python compiles what it imports, and files are read from the disk: no family shall pay for that. And a broker that cannot
-        be measured is known before hours have gone by."""
+        """Python compiles what it imports, and files are read from the disk: no family shall pay for that. And that a
+        broker cannot be measured is known before hours have gone by."""
         for which in self._brokers:
             with started(which, as_shipped=self._plan.as_shipped) as side:
                 side.cpu_s()
