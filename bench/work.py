@@ -16,6 +16,7 @@ from bench.side import Side
 __all__ = ["fill", "librdkafka", "load", "producing", "reading_old", "warm_up", "writing_back"]
 
 WARM_UP, WARM_UP_PARTITIONS = "warm-up", 4
+WARM_UP_A_SECOND = 100_000
 BESIDE = "beside"
 WITHOUT_END = 1_000_000_000
 WRITTEN_MIB = 1024
@@ -41,9 +42,11 @@ def _as_words(options: dict[str, Any]) -> list[str]:
 
 
 def warm_up(side: Side, seconds: float) -> None:
-    """What all cells do: a topic, many records, a consumer that reads them."""
+    """What all cells do: small requests and large ones, and a consumer that reads it all."""
     side.create(WARM_UP, WARM_UP_PARTITIONS)
-    load(side, "produce", WARM_UP, connections=8, in_flight=8, seconds=seconds, numbers=WARM_UP_PARTITIONS)
+    options = {"connections": 8, "in_flight": 8, "numbers": WARM_UP_PARTITIONS, "seconds": seconds / 2}
+    load(side, "produce", WARM_UP, **options)
+    librdkafka(side, "produce", WARM_UP, records=int(seconds * WARM_UP_A_SECOND))
     count = side.records(WARM_UP, WARM_UP_PARTITIONS)
     librdkafka(side, "consume", WARM_UP, records=count, partitions=WARM_UP_PARTITIONS)
 

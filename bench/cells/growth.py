@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bench import work
-from bench.cells.starts import RECORD_BYTES, TOPIC
 from bench.family import Value, family
-from bench.filling import write_to_all
+from bench.filling import write_same, write_to_all
 from bench.plan import Plan
 from bench.side import Side
+from compat.twin.batches import batch
 
+TOPIC = "grown"
 CONNECTIONS = 8
 MIB = 1 << 20
-OFFSETS = 1000
-"""At so many places in a log is read."""
+RECORD_BYTES, RECORDS_A_BATCH = 1000, 16
+PLACES = 1000
+"""At so many of a log is read."""
 
 
 @family("growth.partitions")
@@ -37,14 +39,16 @@ def connections(side: Side, plan: Plan) -> Iterator[Value]:
 
 @family("growth.log")
 def log(side: Side, plan: Plan) -> Iterator[Value]:
-    """Fetch of one batch at 1,000 places of a log of so many MiB in turns, by 8 connections."""
+    """Fetch of one batch of 16 KB, at 1,000 places of a log of so many MiB in turns, by 8 connections."""
+    records = batch(*[bytes(RECORD_BYTES)] * RECORDS_A_BATCH)
     for scale in plan.scales:
         topic = f"of-{scale}-mib"
-        records = scale * MIB // RECORD_BYTES
-        work.fill(side, topic, records, record_bytes=RECORD_BYTES, partitions=1)
-        step = max(records // OFFSETS, 1)
-        numbers = min(records, OFFSETS)
-        yield cost(side, plan, "Fetch from so many MiB", scale, "fetch", topic, numbers=numbers, step=step)
+        batches = scale * MIB // len(records)
+        side.create(topic)
+        write_same(side, topic, batches, records)
+        places = min(batches, PLACES)
+        step = batches // places * RECORDS_A_BATCH
+        yield cost(side, plan, "Fetch from so many MiB", scale, "fetch", topic, numbers=places, step=step)
 
 
 @family("growth.groups")
