@@ -83,7 +83,7 @@ def started(which: str, *, as_shipped: bool = True) -> Iterator[Side]:
         try:
             yield Side(broker, broker.start(), as_shipped=as_shipped)
         finally:
-            broker.stop()
+            broker.end()
 
 
 def rate_and_cost(what: str, unit: str, *, count: float, per_second: float, used_s: float) -> Iterator[Value]:
