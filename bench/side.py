@@ -22,6 +22,8 @@ LONGEST_S = 1800.0
 POLL_S = 0.01
 GROUPS = 200
 """Enough that each of the coordinators has one."""
+MADE_AT_ONCE = 5_000
+"""Partitions: one request makes fewer than 10,000."""
 A_TIME = 500
 """Partitions that are asked about in one request."""
 
@@ -64,7 +66,12 @@ class Side:
     def create(self, topic: str, partitions: int = 1, **config: str) -> None:
         """Returns when all its partitions are led."""
         with self.connection() as connection:
-            self.ask_for_topics(connection, {topic: partitions}, **config)
+            self.ask_for_topics(connection, {topic: min(partitions, MADE_AT_ONCE)}, **config)
+            for count in range(2 * MADE_AT_ONCE, partitions + MADE_AT_ONCE, MADE_AT_ONCE):
+                wanted = [{"Name": topic, "Count": min(count, partitions), "Assignments": None}]
+                answer = connection.ask("CreatePartitions", 3, Topics=wanted, TimeoutMs=int(PATIENCE_S * 1e3))
+                if errors_in(answer):
+                    raise RuntimeError(f"{self.name} made no partitions: {answer}")
         self.wait_until_led(topic, partitions)
 
     def ask_for_topics(self, connection: Connection, topics: dict[str, int], **config: str) -> None:
