@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.call import Call
 from barnabas.coordination.cluster.broker import BrokerRegistration
@@ -20,25 +21,46 @@ def java_name_order(name: str) -> bytes:
     return name.encode("utf-16-be", "surrogatepass")
 
 
+class Seen(NamedTuple):
+    """What many partitions have in common: they are on the same brokers, and the same one leads."""
+
+    leader: int
+    error: ErrorCode
+    """Why there is no leader to be told of."""
+    replicas: list[int]
+    in_sync: list[int]
+    offline: list[int]
+
+
 class TopicListing:
+    """For one answer: as long as it is made, the metadata stays what it is."""
+
     def __init__(self, node: Node, call: Call) -> None:
         self._brokers = node.image.brokers
         self._listener = call.connection.listener
+        self._seen: dict[tuple[object, ...], Seen] = {}
+
+    def seen(self, state: Partition) -> Seen:
+        key = state.leader, state.replicas, state.isr, state.directories
+        seen = self._seen.get(key)
+        if seen is None:
+            leader = self._leader(state.leader)
+            error = ErrorCode.NONE if leader != NO_LEADER else self._why_nobody(state.leader)
+            seen = Seen(leader, error, list(state.replicas), list(state.isr), self._offline(state))
+            self._seen[key] = seen
+        return seen
 
     def _is_reachable(self, broker: BrokerRegistration) -> bool:
         return any(endpoint.name == self._listener for endpoint in broker.endpoints)
 
-    def leader(self, state: Partition) -> int:
-        broker = self._brokers.get(state.leader)
-        return state.leader if broker is not None and self._is_reachable(broker) else NO_LEADER
+    def _leader(self, leader: int) -> int:
+        broker = self._brokers.get(leader)
+        return leader if broker is not None and self._is_reachable(broker) else NO_LEADER
 
-    def leader_error(self, state: Partition) -> ErrorCode:
-        """Why there is none to be told of."""
-        if self.leader(state) != NO_LEADER:
-            return ErrorCode.NONE
-        return ErrorCode.LISTENER_NOT_FOUND if state.leader in self._brokers else ErrorCode.LEADER_NOT_AVAILABLE
+    def _why_nobody(self, leader: int) -> ErrorCode:
+        return ErrorCode.LISTENER_NOT_FOUND if leader in self._brokers else ErrorCode.LEADER_NOT_AVAILABLE
 
-    def offline(self, state: Partition) -> list[int]:
+    def _offline(self, state: Partition) -> list[int]:
         return [
             replica
             for replica, directory in zip(state.replicas, state.directories, strict=True)
@@ -48,7 +70,7 @@ class TopicListing:
             or not broker.is_online(directory)
         ]
 
-    def without_unreachable(self, replicas: tuple[int, ...]) -> list[int]:
+    def without_unreachable(self, replicas: Sequence[int]) -> list[int]:
         """Version 0 of Metadata knows of no offline replicas."""
         return [
             replica

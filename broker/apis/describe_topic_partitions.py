@@ -84,16 +84,16 @@ def _describe(node: Node, listing: TopicListing, topic: Topic, numbers: range) -
         partitions=[
             DescribeTopicPartitionsResponsePartition(
                 partition_index=number,
-                leader_id=listing.leader(state),
+                leader_id=seen.leader,
                 leader_epoch=state.leader_epoch,
-                replica_nodes=list(state.replicas),
-                isr_nodes=list(state.isr),
+                replica_nodes=seen.replicas,
+                isr_nodes=seen.in_sync,
                 eligible_leader_replicas=list(state.eligible_leader_replicas),
                 last_known_elr=list(state.last_known_elr),
-                offline_replicas=listing.offline(state),
+                offline_replicas=seen.offline,
             )
             for number in numbers
-            if (state := topic.partitions.get(number)) is not None
+            if (state := topic.partitions.get(number)) is not None and (seen := listing.seen(state))
         ],
         topic_authorized_operations=TOPIC_OPERATIONS,
     )

@@ -7,6 +7,7 @@ a topic is gone that he has deleted would find the next of that name. The client
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from barnabas.broker.authorized import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
@@ -38,64 +39,70 @@ NO_ID = Uuid(bytes(16))
 
 
 def handle(node: Node, call: Call, request: MetadataRequest) -> MetadataResponse:
-    wanted = request.topics
+    wanted, listing = request.topics, TopicListing(node, call)
     if wanted is None or (not wanted and call.version < FIRST_WITH_NULL_FOR_ALL):
-        return _answer(node, call, request, [_describe(node, call, topic) for topic in node.image.topics])
+        return _answer(node, call, request, [_describe(node, call, listing, topic) for topic in node.image.topics])
     if call.version < FIRST_BY_TOPIC_ID and any(one.name is None or one.topic_id != NO_ID for one in wanted):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Metadata v{call.version} asks for topics by name.")
     ids = dict.fromkeys(one.topic_id for one in wanted if one.topic_id != NO_ID)
     if ids:
-        return _answer(node, call, request, [_describe_id(node, call, topic_id) for topic_id in ids])
+        return _answer(node, call, request, [_describe_id(node, call, listing, topic_id) for topic_id in ids])
     names = list(dict.fromkeys(one.name or "" for one in wanted))
-    topics = [_describe_name(node, call, name) for name in names]
+    topics = [_describe_name(node, call, listing, name) for name in names]
     if request.allow_auto_topic_creation and node.config.auto_create_topics_enable:
         create_soon(node, [name for name in names if name not in node.image.topics.by_name and not why_invalid(name)])
     return _answer(node, call, request, topics)
 
 
-def _describe_id(node: Node, call: Call, topic_id: Uuid) -> MetadataResponseTopic:
+def _describe_id(node: Node, call: Call, listing: TopicListing, topic_id: Uuid) -> MetadataResponseTopic:
     topic = node.image.topics.by_id.get(topic_id)
     if topic is None:
         return MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id)
-    return _describe(node, call, topic)
+    return _describe(node, call, listing, topic)
 
 
-def _describe_name(node: Node, call: Call, name: str) -> MetadataResponseTopic:
+def _describe_name(node: Node, call: Call, listing: TopicListing, name: str) -> MetadataResponseTopic:
     topic = node.image.topics.by_name.get(name)
     if topic is not None:
-        return _describe(node, call, topic)
+        return _describe(node, call, listing, topic)
     code = ErrorCode.INVALID_TOPIC_EXCEPTION if why_invalid(name) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return MetadataResponseTopic(error_code=code, name=name, is_internal=name in node.internal_topics)
 
 
-def _describe(node: Node, call: Call, topic: Topic) -> MetadataResponseTopic:
-    listing = TopicListing(node, call)
+def _describe(node: Node, call: Call, listing: TopicListing, topic: Topic) -> MetadataResponseTopic:
+    describe = _partition if call.version >= FIRST_WITH_LISTENER_NOT_FOUND else partial(_older_partition, call.version)
     return MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.id,
         is_internal=topic.name in node.internal_topics,
-        partitions=[_partition(call, listing, number, state) for number, state in sorted(topic.partitions.items())],
+        partitions=[describe(listing, number, state) for number, state in sorted(topic.partitions.items())],
     )
 
 
-def _partition(call: Call, listing: TopicListing, number: int, state: Partition) -> MetadataResponsePartition:
-    code = listing.leader_error(state)
-    if code is ErrorCode.LISTENER_NOT_FOUND and call.version < FIRST_WITH_LISTENER_NOT_FOUND:
-        code = ErrorCode.LEADER_NOT_AVAILABLE
-    replicas, in_sync = list(state.replicas), list(state.isr)
-    if call.version < FIRST_WITH_ALL_REPLICAS:
-        replicas, in_sync = listing.without_unreachable(state.replicas), listing.without_unreachable(state.isr)
-        if not code and (len(replicas), len(in_sync)) != (len(state.replicas), len(state.isr)):
-            code = ErrorCode.REPLICA_NOT_AVAILABLE
+def _partition(listing: TopicListing, number: int, state: Partition) -> MetadataResponsePartition:
+    seen = listing.seen(state)
     return MetadataResponsePartition(
-        error_code=code,
+        error_code=seen.error,
         partition_index=number,
-        leader_id=listing.leader(state),
+        leader_id=seen.leader,
         leader_epoch=state.leader_epoch,
-        replica_nodes=replicas,
-        isr_nodes=in_sync,
-        offline_replicas=listing.offline(state),
+        replica_nodes=seen.replicas,
+        isr_nodes=seen.in_sync,
+        offline_replicas=seen.offline,
     )
+
+
+def _older_partition(version: int, listing: TopicListing, number: int, state: Partition) -> MetadataResponsePartition:
+    answer = _partition(listing, number, state)
+    if answer.error_code == ErrorCode.LISTENER_NOT_FOUND:
+        answer.error_code = ErrorCode.LEADER_NOT_AVAILABLE
+    if version < FIRST_WITH_ALL_REPLICAS:
+        answer.replica_nodes = listing.without_unreachable(state.replicas)
+        answer.isr_nodes = listing.without_unreachable(state.isr)
+        all_told = (len(answer.replica_nodes), len(answer.isr_nodes)) == (len(state.replicas), len(state.isr))
+        if not answer.error_code and not all_told:
+            answer.error_code = ErrorCode.REPLICA_NOT_AVAILABLE
+    return answer
 
 
 def _answer(node: Node, call: Call, request: MetadataRequest, topics: list[MetadataResponseTopic]) -> MetadataResponse:
