@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from barnabas.cli.failures import CommandFailed
@@ -24,8 +25,8 @@ from barnabas.storage.topic_config import TopicConfig
 
 __all__ = ["add_arguments", "run"]
 
-_TRIES = 3
-"""Of a log that somebody else changes while it is read."""
+_PATIENCE_S = 10.0
+"""With a log that somebody else changes while it is read."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,13 +70,25 @@ def _partitions(places: list[Path], arguments: argparse.Namespace) -> list[Path]
 
 
 def _explain(directory: Path, settings: Settings, now_ms: int) -> Explained:
-    """Segments may go away, and others begin, between one look and the next."""
-    for _ in range(_TRIES - 1):
+    """Segments may go away, and others begin, between one look and the next: while they do, it is looked again."""
+    give_up_s = time.monotonic() + _PATIENCE_S
+    before = None
+    while True:
         try:
             return explain_partition(directory, settings, now_ms)
         except (FileNotFoundError, KafkaError):
-            continue
-    return explain_partition(directory, settings, now_ms)
+            files = _sizes(directory)
+            if files == before or time.monotonic() > give_up_s:
+                raise
+            before = files
+
+
+def _sizes(directory: Path) -> dict[str, int]:
+    sizes = {}
+    for each in directory.iterdir():
+        with suppress(FileNotFoundError):
+            sizes[each.name] = each.stat().st_size
+    return sizes
 
 
 def _show(found: Explained, settings: Settings, now_ms: int, output: Output) -> None:

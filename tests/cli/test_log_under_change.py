@@ -13,6 +13,8 @@ from tests.cli.beside import run
 from tests.cli.log_files import append, finish, make_partition, record
 
 ROUNDS = 15
+BETWEEN_DELETIONS_S = 0.02
+"""A broker takes segments away now and then; one that never did anything else nobody could look at."""
 
 
 class Writer:
@@ -41,6 +43,7 @@ class Writer:
                     removed, self.log.removed = self.log.removed, []
                     for segment in removed:
                         segment.remove()
+                    self._stop.wait(BETWEEN_DELETIONS_S)
         except BaseException as error:  # noqa: BLE001 - told to the test
             self.failure = error
 

@@ -16,7 +16,7 @@ import pytest
 
 from barnabas.storage.compaction_checkpoint import CleanerCheckpoint
 from barnabas.storage.compaction_job import CompactionJob
-from barnabas.storage.compaction_messages import Cleaned, Continue, Done, Ready, Start
+from barnabas.storage.compaction_messages import Cleaned, Continue, Done, Message, Ready, Start
 from barnabas.storage.compaction_swap import discard, swap_in
 from barnabas.storage.log import Log
 
@@ -35,15 +35,32 @@ def latest_of(entries: dict[int, Entry]) -> dict[bytes | None, int]:
     return {key: int((value or b"").split()[0]) for _, (key, value) in sorted(entries.items())}
 
 
-def compact_until(log: Log, job: CompactionJob, instant_s: float | None, chance: random.Random) -> int | None:
+def is_writing(log: Log) -> bool:
+    return any(name.endswith(".cleaned") for name in log.disk.names(log.directory))
+
+
+def next_before_it_writes(worker: WorkerProcess, log: Log) -> Message | None:
+    """None as soon as it has begun to write a segment."""
+    while (message := worker.next(0)) is None:
+        if is_writing(log):
+            return None
+    return message
+
+
+def compact_until(
+    log: Log, job: CompactionJob, instant_s: float | None, chance: random.Random, *, at_work: bool = False
+) -> int | None:
     """Kill the worker when it has said nothing for so long, or while its result is being swapped in; None says never.
-    Up to where the log is clean then, or None if it is not."""
+    Or `at_work`, in the middle of a segment. Up to where the log is clean then, or None if it is not."""
     clean_offset = None
+    patience_s = 60 if instant_s is None else instant_s
     with WorkerProcess() as worker:
         worker.expect(Ready)
         worker.send(Start(job, None))
         try:
-            while not isinstance(message := worker.next(60 if instant_s is None else instant_s), Done):
+            while not isinstance(
+                message := next_before_it_writes(worker, log) if at_work else worker.next(patience_s), Done
+            ):
                 if message is None:
                     return None
                 if isinstance(message, Cleaned):
@@ -69,10 +86,11 @@ def test_killed_workers_cost_nothing_but_time(tmp_path: Path, seed: int, figure:
         number += 400
         everything = latest_of(left(log))
         job = job_for(log, clean=clean)
-        found = compact_until(log, job, chance.random() * longest_s if chance.random() < 0.8 else None, chance)
+        instant_s = chance.random() * longest_s if chance.random() < 0.8 else None
+        found = compact_until(log, job, instant_s, chance, at_work=killed % 4 == 3)
         if found is None:
             killed += 1
-            writing += any(name.endswith(".cleaned") for name in log.disk.names(log.directory))
+            writing += is_writing(log)
         else:
             finished += 1
             clean = found
