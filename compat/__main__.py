@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import tempfile
 import time
@@ -29,6 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--grow", action="store_true", help="add what passes to the lists of what has to pass")
     parser.add_argument("--write", action="store_true", help="write docs/COMPATIBILITY.md; it takes all clients, whole")
     options = parser.parse_args(arguments)
+    # Whoever ends it wants the brokers ended, too.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     chosen = [each for each in clients() if _is_chosen(each, options)]
     if not chosen:
         parser.error(f"there is no such client; there are {', '.join(each.name for each in clients())}")

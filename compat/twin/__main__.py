@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import tempfile
 import time
@@ -30,6 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", metavar="PATTERN", default="*", help="scenarios by name, as `produce.*`")
     parser.add_argument("--json", action="store_true", help="one object with all that came out")
     options = parser.parse_args(arguments)
+    # Whoever ends it wants the brokers ended, too.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     began = time.perf_counter()
     known = read_known()
 
