@@ -37,12 +37,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"there is no such client; there are {', '.join(each.name for each in clients())}")
     if options.write and (options.quick or options.client):
         parser.error("--write wants all clients and all that they do: leave out --quick and --client")
+    # All of them before any runs: what is missing is known at once.
+    missing = [each for each in chosen if not each.install()]
+    if missing and options.write:
+        parser.error(f"--write wants all clients, and there is no {', '.join(each.name for each in missing)}")
     runs: dict[Client, tuple[ClientRun, ClientRun]] = {}
-    for client in chosen:
-        if not client.install():
-            if options.write:
-                parser.error(f"--write wants all clients, and {client.name} is not there")
-            continue
+    for client in (each for each in chosen if each not in missing):
         ours, reference = (_run(client, broker, quick=options.quick) for broker in (options.broker, options.reference))
         runs[client] = ours, reference
         if options.grow:
