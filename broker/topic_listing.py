@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.call import Call
@@ -70,7 +69,7 @@ class TopicListing:
             or not broker.is_online(directory)
         ]
 
-    def without_unreachable(self, replicas: Sequence[int]) -> list[int]:
+    def without_unreachable(self, replicas: tuple[int, ...]) -> list[int]:
         """Version 0 of Metadata knows of no offline replicas."""
         return [
             replica
