@@ -52,6 +52,7 @@ from barnabas.broker.replica_moves import ReplicaMoves
 from barnabas.broker.startable import check_startable
 from barnabas.broker.syncer import Syncer
 from barnabas.broker.throttling import Throttles
+from barnabas.broker.topic_listing import KeptListings
 from barnabas.coordination.cluster.features import SUPPORTED_FEATURES
 from barnabas.coordination.cluster.image import ClusterImage
 from barnabas.coordination.fetching.sessions import FetchSessions
@@ -108,6 +109,7 @@ class Node(ClusterView, FailureReports):
         self.controller_listeners: list[Listener] = []
         self.producer_ids = ProducerIds(self)
         self.topics = ImageTopics(self.image)
+        self.listings = KeptListings()
         self.fetch_sessions = FetchSessions(config.max_incremental_fetch_session_cache_slots, session_ids(random_bytes))
         self.cold_reads = ColdReads(
             config.barnabas_cold_read_max_bytes,

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.call import Call
 from barnabas.coordination.cluster.broker import BrokerRegistration
 from barnabas.coordination.cluster.partition import NO_LEADER, Partition
 from barnabas.protocol.errors import ErrorCode
+from barnabas.protocol.messages.metadata import MetadataResponsePartition
+from barnabas.protocol.schema import Kept, Uuid
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
-__all__ = ["TopicListing", "java_name_order"]
+__all__ = ["Asked", "KeptListings", "TopicListing", "java_name_order"]
+
+MOST_KEPT = 20_000
+"""Partitions, of which each takes some 300 bytes: the lists of a few large topics, or of many small ones."""
 
 
 def java_name_order(name: str) -> bytes:
@@ -76,3 +82,43 @@ class TopicListing:
             for replica in replicas
             if (broker := self._brokers.get(replica)) is not None and not broker.fenced and self._is_reachable(broker)
         ]
+
+
+class Asked(NamedTuple):
+    """What the list of a topic's partitions depends on, beside the metadata."""
+
+    topic_id: Uuid
+    listener: str
+    version: int
+
+
+class KeptListings:
+    """Lists of partitions that have been told, for whoever asks next: they are the same as long as the metadata is."""
+
+    def __init__(self, most: int = MOST_KEPT) -> None:
+        self._most = most
+        self._offset = -1
+        """Of the metadata that they are made of."""
+        self._lists: dict[Asked, Kept[MetadataResponsePartition]] = {}
+        self._count = 0
+        """Of the partitions in them."""
+
+    def get(
+        self, offset: int, asked: Asked, make: Callable[[], Iterable[MetadataResponsePartition]]
+    ) -> Kept[MetadataResponsePartition]:
+        if offset != self._offset:
+            self._forget()
+            self._offset = offset
+        found = self._lists.get(asked)
+        if found is None:
+            found = Kept(make())
+            self._count += len(found)
+            if self._count > self._most:
+                self._forget()
+                self._count = len(found)
+            self._lists[asked] = found
+        return found
+
+    def _forget(self) -> None:
+        self._lists.clear()
+        self._count = 0

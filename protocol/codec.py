@@ -25,7 +25,7 @@ Chunk = bytes | bytearray | memoryview | Unread
 Decoder = Callable[[Any, int, int], tuple[Any, int]]
 
 _decoders: dict[tuple[type[Data], int], Decoder] = {}
-_encoders: dict[tuple[type[Data], int], Callable[[Any, Callable[[Chunk], None]], None]] = {}
+_encoders: dict[tuple[type[Data], int], Callable[[Any, list[Chunk]], None]] = {}
 
 
 class UnencodableMessage(ValueError):  # noqa: N818 - named for the message, like MalformedFrame
@@ -79,7 +79,7 @@ def encode_to(message: Data, version: int, chunks: list[Chunk]) -> None:
         _check_version(cls, version)
         encoder = _encoders[cls, version] = compile_encoder(cls, version)
     try:
-        encoder(message, chunks.append)
+        encoder(message, chunks)
     except (struct.error, TypeError, AttributeError, ValueError) as error:
         raise UnencodableMessage(f"{cls.__name__} v{version}: {error}") from error
 

@@ -25,6 +25,7 @@ import msgspec
 __all__ = [
     "Data",
     "Field",
+    "Kept",
     "Message",
     "Struct",
     "UnknownTag",
@@ -47,6 +48,9 @@ __all__ = [
     "uint32",
     "uuid",
 ]
+
+
+T = TypeVar("T")
 
 
 class Uuid(bytes):
@@ -88,6 +92,18 @@ class Unread(Protocol):
     object on, for the connection to send (sendfile)."""
 
     def __len__(self) -> int: ...
+
+
+class Kept(list[T]):
+    """An array of structs that many answers have in common: it is encoded once for each version, and nobody changes it
+    after that."""
+
+    __slots__ = ("encoded",)
+
+    def __init__(self, items: Iterable[T] = ()) -> None:
+        super().__init__(items)
+        self.encoded: dict[int, bytes] = {}
+        """By version, what follows its length."""
 
 
 # The wire types, by Kafka's names. For a type checker they are what a Python program puts there.

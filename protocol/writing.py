@@ -1,6 +1,6 @@
 """How each wire type is written: compiles the encoder of one message at one version.
 
-The function hands its chunks to `append` one by one. What Kafka's own classes refuse is refused here: a field that
+The function appends its chunks to a list. What Kafka's own classes refuse is refused here: a field that
 is set although its version lacks it (unless it is ignorable), null where null cannot travel, a string too long.
 """
 
@@ -13,19 +13,20 @@ from struct import pack
 from typing import Any, NoReturn
 
 from barnabas.protocol.reading import LONGEST_STRING
-from barnabas.protocol.schema import Data, Field, Struct, UnknownTag, Uuid
+from barnabas.protocol.schema import Data, Field, Kept, Struct, UnknownTag, Uuid
 from barnabas.protocol.source import FIXED, SHORT_ARRAY, Source
 from barnabas.protocol.varint import ONE_BYTE, uvarint
 
 __all__ = ["compile_encoder"]
 
 
-def compile_encoder(cls: type[Data], version: int) -> Callable[[Any, Callable[[Any], None]], None]:
-    """A function of (message, append)."""
+def compile_encoder(cls: type[Data], version: int) -> Callable[[Any, list[Any]], None]:
+    """A function of (message, chunks)."""
     encoder = _Encoder(cls, version)
+    encoder.code.line("append = chunks.append")
     encoder.write_struct(cls, "m")
     encoder.flush()
-    return encoder.code.function(f"<encode {cls.__name__} v{version}>", "def compiled(m, append):")
+    return encoder.code.function(f"<encode {cls.__name__} v{version}>", "def compiled(m, chunks):")
 
 
 def not_in_version(name: str) -> NoReturn:
@@ -55,6 +56,7 @@ class _Encoder:
         self.flexible = version in cls.__definition__.flexible
         self.module = sys.modules[cls.__module__]
         self.code = Source(
+            Kept=Kept,
             ONE_BYTE=ONE_BYTE,
             Uuid=Uuid,
             not_in_version=not_in_version,
@@ -63,7 +65,7 @@ class _Encoder:
             uvarint=uvarint,
             write_tags=write_tags,
         )
-        self._append = "append"
+        self._chunks, self._append = "chunks", "append"
         self._formats = ""
         self._values: list[str] = []
 
@@ -79,13 +81,13 @@ class _Encoder:
             self._formats, self._values = "", []
 
     @contextmanager
-    def _into(self, append: str) -> Iterator[None]:
+    def _into(self, chunks: str) -> Iterator[None]:
         """What is written in here goes to another list, while what has gathered for this one waits."""
-        waiting = self._append, self._formats, self._values
-        self._append, self._formats, self._values = append, "", []
+        waiting = self._chunks, self._append, self._formats, self._values
+        self._chunks, self._append, self._formats, self._values = chunks, f"{chunks}.append", "", []
         yield
         self.flush()
-        self._append, self._formats, self._values = waiting
+        self._chunks, self._append, self._formats, self._values = waiting
 
     def _packed(self) -> str:
         return f"{self.code.fixed_width(self._formats, 'pack')}({', '.join(self._values)})"
@@ -155,7 +157,7 @@ class _Encoder:
             with code.block(f"if {self._is_set(each, value)}:"):
                 chunks = code.variable("chunks")
                 code.line(f"{chunks} = []")
-                with self._into(f"{chunks}.append"):
+                with self._into(chunks):
                     self._write_value(each, value, self.version in each.nullable, tagged=True)
                 code.line(f"{tagged}.append(({each.tag}, {chunks}))")
                 code.line(f"{count} += 1")
@@ -235,10 +237,31 @@ class _Encoder:
         if element in FIXED and element != "uuid":
             self._write_fixed_elements(FIXED[element], items)
             return
-        item = code.variable("item")
-        with code.block(f"for {item} in {items} or ():" if nullable else f"for {item} in {items}:"):
+        if each.type.is_struct:
+            with self._kept(items):
+                self._write_elements(each, items, nullable)
+        else:
+            self._write_elements(each, items, nullable)
+
+    def _write_elements(self, each: Field, items: str, nullable: bool) -> None:
+        item = self.code.variable("item")
+        with self.code.block(f"for {item} in {items} or ():" if nullable else f"for {item} in {items}:"):
             self._write_value(each.element, item, nullable=False)
             self.flush()
+
+    @contextmanager
+    def _kept(self, items: str) -> Iterator[None]:
+        """What is written in here is kept with the array that wants it, and written from there the next time."""
+        code = self.code
+        kept, begin = code.variable("kept"), code.variable("begin")
+        code.line(f"{kept} = type({items}) is Kept")
+        with code.block(f"if {kept} and {self.version} in {items}.encoded:"):
+            code.line(f"{self._chunks}.append({items}.encoded[{self.version}])")
+        with code.block("else:"):
+            code.line(f"{begin} = len({self._chunks})")
+            yield
+            with code.block(f"if {kept}:"):
+                code.line(f'{items}.encoded[{self.version}] = b"".join({self._chunks}[{begin}:])')
 
     def _write_fixed_elements(self, wire_format: str, items: str) -> None:
         ready = self.code.short_arrays(wire_format, "pack")

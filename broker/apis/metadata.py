@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from barnabas.broker.authorized import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 from barnabas.broker.auto_creation import create_soon
 from barnabas.broker.call import Call
-from barnabas.broker.topic_listing import TopicListing
+from barnabas.broker.topic_listing import Asked, TopicListing
 from barnabas.coordination.cluster.partition import Partition
 from barnabas.coordination.cluster.topics import Topic
 from barnabas.coordination.controller.topic_names import why_invalid
@@ -70,12 +70,20 @@ def _describe_name(node: Node, call: Call, listing: TopicListing, name: str) -> 
 
 
 def _describe(node: Node, call: Call, listing: TopicListing, topic: Topic) -> MetadataResponseTopic:
-    describe = _partition if call.version >= FIRST_WITH_LISTENER_NOT_FOUND else partial(_older_partition, call.version)
+    def describe() -> list[MetadataResponsePartition]:
+        version = call.version
+        one = _partition if version >= FIRST_WITH_LISTENER_NOT_FOUND else partial(_older_partition, version)
+        return [one(listing, number, state) for number, state in sorted(topic.partitions.items())]
+
+    asked = Asked(topic.id, call.connection.listener, call.version)
     return MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.id,
         is_internal=topic.name in node.internal_topics,
-        partitions=[describe(listing, number, state) for number, state in sorted(topic.partitions.items())],
+        # Whoever stands around the handlers may change what they answer.
+        partitions=describe()
+        if node.around_handlers is not None
+        else node.listings.get(node.image.next_offset, asked, describe),
     )
 
 

@@ -9,11 +9,17 @@ from barnabas.protocol.errors import MalformedFrame
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from barnabas.protocol.messages.header import RequestHeader
-from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from barnabas.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
 from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest
 from barnabas.protocol.records.cluster_metadata import TopicRecord
 from barnabas.protocol.records.consumer_group import ClassicMemberMetadata, ConsumerGroupMemberMetadataValue
-from barnabas.protocol.schema import Message, UnknownTag, Uuid, Versions
+from barnabas.protocol.schema import Kept, Message, UnknownTag, Uuid, Versions
 
 TOPIC_ID = Uuid.parse("AAECAwQFBgcICQoLDA0ODw")
 
@@ -179,3 +185,28 @@ def test_versions_are_written_as_kafka_writes_them() -> None:
     assert 32767 in Versions.parse("12+")
     assert 11 not in Versions.parse("12+")
     assert 0 not in Versions.parse("none")
+
+
+def test_a_kept_array_is_encoded_once_for_each_version() -> None:
+    def topics() -> list[MetadataResponseTopic]:
+        return [
+            MetadataResponseTopic(name=name, partitions=[MetadataResponsePartition(partition_index=7, isr_nodes=[1])])
+            for name in ("first", "second")
+        ]
+
+    kept = Kept(topics())
+    for version in (1, 9, 12):
+        plain = encode(MetadataResponse(topics=topics()), version)
+        assert encode(MetadataResponse(topics=kept), version) == plain
+        assert kept.encoded[version] in plain
+    kept[0].name = "other"
+    assert encode(MetadataResponse(topics=kept), 12) == encode(MetadataResponse(topics=topics()), 12)
+    assert encode(MetadataResponse(topics=kept), 11) != encode(MetadataResponse(topics=topics()), 11)
+
+
+def test_a_kept_array_that_cannot_be_encoded_is_not_kept() -> None:
+    kept = Kept([MetadataResponseTopic(name="first"), MetadataResponseTopic(name=None)])
+    for _ in range(2):
+        with pytest.raises(UnencodableMessage):
+            encode(MetadataResponse(topics=kept), 9)
+    assert kept.encoded == {}
