@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from struct import Struct
 
 from barnabas.protocol import checksum
 from barnabas.protocol.batches import (
-    ATTRIBUTES_AT,
-    CRC_AT,
-    HEADER,
     HEADER_BYTES,
     LOG_OVERHEAD_BYTES,
     NO_PARTITION_LEADER_EPOCH,
@@ -27,6 +25,10 @@ __all__ = ["build_batch", "build_empty_batch"]
 
 _MAX_INT64 = 2**63 - 1
 _NULL = varint(-1)
+
+# The two parts of a batch's header: what stands before the checksum and it, and what it covers.
+_UNCHECKED = Struct(">qiibI")
+_CHECKED = Struct(">hiqqqhii")
 
 
 def build_batch(
@@ -53,7 +55,8 @@ def build_batch(
     Timestamps of the records count even where `timestamp_type` is LOG_APPEND_TIME: readers see
     `append_time_ms`, the deltas remember the rest.
     """
-    _check_producer(producer_id, producer_epoch, base_sequence, transactional, control)
+    if transactional or producer_id != NO_PRODUCER_ID:
+        _check_producer(producer_id, producer_epoch, base_sequence, control)
     base_timestamp = delete_horizon_ms
     next_offset = base_offset
     max_timestamp = NO_TIMESTAMP
@@ -126,14 +129,10 @@ def build_empty_batch(
     )
 
 
-def _check_producer(
-    producer_id: int, producer_epoch: int, base_sequence: int, transactional: bool, control: bool
-) -> None:
+def _check_producer(producer_id: int, producer_epoch: int, base_sequence: int, control: bool) -> None:
     """Only control batches come from a producer that does not number them."""
     if producer_id == NO_PRODUCER_ID:
-        if transactional:
-            raise ValueError("a transactional batch needs a producer id")
-        return
+        raise ValueError("a transactional batch needs a producer id")
     if producer_epoch == NO_PRODUCER_EPOCH:
         raise ValueError("a batch with a producer id needs a producer epoch")
     if base_sequence < 0 and not control:
@@ -153,15 +152,18 @@ def _attributes(timestamp_type: TimestampType, transactional: bool, control: boo
 
 def _record_body(record: Record, timestamp_delta: int, offset_delta: int) -> bytes:
     """A record without the length that stands before it."""
-    attributes = b"\x00"  # of which no bit means anything yet
-    parts = [attributes, varint(timestamp_delta), varint(offset_delta)]
-    for field in (record.key, record.value):
-        if field is None:
-            parts.append(_NULL)
-        else:
-            parts += (varint(len(field)), field)
-    parts.append(varint(len(record.headers)))
-    for name, value in record.headers:
+    key, value, headers = record.key, record.value, record.headers
+    parts = [
+        b"\x00",  # attributes, of which no bit means anything yet
+        varint(timestamp_delta),
+        varint(offset_delta),
+        _NULL if key is None else varint(len(key)),
+        key or b"",
+        _NULL if value is None else varint(len(value)),
+        value or b"",
+        varint(len(headers)),
+    ]
+    for name, value in headers:
         encoded = name.encode()
         parts += (varint(len(encoded)), encoded)
         if value is None:
@@ -185,23 +187,16 @@ def _assemble(
     base_sequence: int,
     record_count: int,
 ) -> bytes:
-    header = bytearray(
-        HEADER.pack(
-            base_offset,
-            HEADER_BYTES - LOG_OVERHEAD_BYTES + len(body),
-            leader_epoch,
-            2,
-            0,
-            attributes,
-            last_offset_delta,
-            base_timestamp,
-            max_timestamp,
-            producer_id,
-            producer_epoch,
-            base_sequence,
-            record_count,
-        )
+    checked = _CHECKED.pack(
+        attributes,
+        last_offset_delta,
+        base_timestamp,
+        max_timestamp,
+        producer_id,
+        producer_epoch,
+        base_sequence,
+        record_count,
     )
-    crc = checksum.crc32c(body, checksum.crc32c(header[ATTRIBUTES_AT:]))
-    header[CRC_AT:ATTRIBUTES_AT] = crc.to_bytes(4, "big")
-    return b"".join((header, body))
+    crc = checksum.crc32c(body, checksum.crc32c(checked))
+    length = HEADER_BYTES - LOG_OVERHEAD_BYTES + len(body)
+    return b"".join((_UNCHECKED.pack(base_offset, length, leader_epoch, 2, crc), checked, body))

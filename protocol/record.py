@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from barnabas.protocol.batches import NO_TIMESTAMP, Attributes, Batch
 from barnabas.protocol.compression import MAX_DECOMPRESSED_BYTES, decompress
@@ -21,8 +22,7 @@ _MAX_INT64 = 2**63 - 1
 _MIN_INT64 = -(2**63)
 
 
-@dataclass(slots=True)
-class Record:
+class Record(msgspec.Struct, gc=False):
     """A record as its reader sees it, with absolute offset and timestamp."""
 
     key: bytes | None = None

@@ -15,6 +15,10 @@ Bytes = bytes | bytearray | memoryview
 
 ONE_BYTE = tuple(bytes((value,)) for value in range(0x80))
 ONE_BYTE_SIGNED = tuple((byte >> 1) ^ -(byte & 1) for byte in range(0x80))
+_SHORT = tuple(ONE_BYTE[value << 1] for value in range(0x40)) + tuple(
+    ONE_BYTE[(-value << 1) - 1] for value in range(-0x40, 0)
+)
+"""The bytes of signed values from -64 to 63, those below 0 where Python looks for a negative index."""
 
 
 def uvarint(value: int) -> bytes:
@@ -23,6 +27,8 @@ def uvarint(value: int) -> bytes:
         return ONE_BYTE[value]
     if value < 0:
         raise ValueError(f"an unsigned varint cannot hold {value}")
+    if value < 0x4000:
+        return bytes((value & 0x7F | 0x80, value >> 7))
     encoded = bytearray()
     while value >= 0x80:
         encoded.append(value & 0x7F | 0x80)
@@ -33,6 +39,8 @@ def uvarint(value: int) -> bytes:
 
 def varint(value: int) -> bytes:
     """The bytes of a signed value; the same for Kafka's varint and varlong."""
+    if -0x40 <= value < 0x40:
+        return _SHORT[value]
     return uvarint(value << 1 if value >= 0 else (-value << 1) - 1)
 
 

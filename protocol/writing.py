@@ -43,8 +43,10 @@ def string_length(length: int) -> bytes:
 def write_tags(
     append: Callable[[Any], None], known: list[tuple[int, list[Any]]], unknown: tuple[UnknownTag, ...]
 ) -> None:
-    """Tagged fields in the order of their tags, as Kafka writes them."""
-    for tag, chunks in sorted([*known, *((tag, [data]) for tag, data in unknown)], key=lambda field: field[0]):
+    """Tagged fields in the order of their tags, as Kafka writes them; the known ones come so."""
+    if unknown:
+        known = sorted([*known, *((tag, [data]) for tag, data in unknown)], key=lambda field: field[0])
+    for tag, chunks in known:
         append(uvarint(tag) + uvarint(sum(map(len, chunks))))
         for chunk in chunks:
             append(chunk)
@@ -143,7 +145,8 @@ class _Encoder:
 
     def _write_tags(self, cls: type[Struct], source: str) -> None:
         code = self.code
-        known = [each for each in cls.__fields__ if each.tag is not None and self.version in each.versions]
+        tagged_fields = [each for each in cls.__fields__ if each.tag is not None and self.version in each.versions]
+        known = sorted(tagged_fields, key=lambda each: each.tag or 0)
         unknown = code.variable("unknown")
         count = code.variable("count")
         code.line(f"{unknown} = {source}.unknown_tags")
