@@ -12,8 +12,9 @@ Losing leadership drops the state, winning it replays the log: there is no rollb
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Generic, TypeVar
+
+import msgspec
 
 __all__ = ["Outcome"]
 
@@ -21,13 +22,12 @@ Record = TypeVar("Record")
 Reply = TypeVar("Reply")
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome(Generic[Record, Reply]):
+class Outcome(msgspec.Struct, Generic[Record, Reply], frozen=True):
     records: Sequence[Record] = ()
     """What to append, all or nothing, before anything else is done."""
     reply: Reply | None = None
     """What to answer; None if the request has to wait until a later decision releases it."""
-    release: Mapping[str, object] = field(default_factory=dict)
+    release: Mapping[str, object] = msgspec.field(default_factory=dict)
     """Answers to requests that have been waiting, by the name under which they wait; who has gone is passed over."""
     deadline_ms: int | None = None
     """When to ask again with nothing but the time: never too late, perhaps too early, which costs a look."""

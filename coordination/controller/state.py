@@ -58,8 +58,7 @@ class Heard:
     in_controlled_shutdown: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SessionOutcome(Outcome[MetadataRecord, Reply]):
+class SessionOutcome(Outcome[MetadataRecord, Reply], frozen=True):
     """An outcome that also changes what the log does not hold."""
 
     heard: Heard | None = None

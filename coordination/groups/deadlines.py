@@ -69,6 +69,10 @@ class Deadlines:
         self._queued = {key: at_ms + by_ms for key, at_ms in self._queued.items()}
         self._heap = [(at_ms + by_ms, number, key) for at_ms, number, key in self._heap]
 
+    @property
+    def first_ms(self) -> int | None:
+        return self._heap[0][0] if self._heap else None
+
     def first(self) -> tuple[int, Deadline] | None:
         if not self._heap:
             return None

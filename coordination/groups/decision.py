@@ -64,8 +64,8 @@ class Decision:
 
     def _next_deadline_ms(self) -> int | None:
         """The shard's first deadline counts even if it is moved here: what stands behind it shows when it is asked."""
-        times = [at_ms for at_ms in self._deadlines.values() if at_ms is not None]
-        first = self.shard.deadlines.first()
-        if first is not None:
-            times.append(first[0])
-        return min(times, default=None)
+        first_ms = self.shard.deadline_ms
+        for at_ms in self._deadlines.values():
+            if at_ms is not None and (first_ms is None or at_ms < first_ms):
+                first_ms = at_ms
+        return first_ms

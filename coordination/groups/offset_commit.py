@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from barnabas.coordination.groups.classic_group import ClassicGroup, GroupState
 from barnabas.coordination.groups.decision import Decision
-from barnabas.coordination.groups.offsets import CommittedOffset
+from barnabas.coordination.groups.offsets import NO_EXPIRY
 from barnabas.coordination.groups.other_groups import GroupType, OtherGroup
 from barnabas.coordination.groups.rebalance import UNKNOWN_MEMBER_ID, expect_heartbeat
 from barnabas.coordination.groups.records import GroupRecord, offset_record
@@ -38,6 +38,7 @@ from barnabas.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
+from barnabas.protocol.records.classic_group import OffsetCommitValue
 from barnabas.protocol.schema import Uuid
 
 __all__ = ["decide_offset_commit", "decide_txn_offset_commit"]
@@ -56,7 +57,7 @@ def decide_offset_commit(
     except KafkaError as error:
         return decision.outcome(refusal_of_offset_commit(request, error.code))
     retention_ms = request.retention_time_ms
-    expire_timestamp_ms = None if retention_ms == _DEFAULT_RETENTION else now_ms + retention_ms
+    expire_timestamp_ms = NO_EXPIRY if retention_ms == _DEFAULT_RETENTION else now_ms + retention_ms
     response = OffsetCommitResponse()
     for topic in request.topics:
         answer = OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id)
@@ -96,7 +97,7 @@ def decide_txn_offset_commit(
                 request.group_id,
                 topic.name,
                 partition.partition_index,
-                _committed(partition, now_ms, None, Uuid.ZERO),
+                _committed(partition, now_ms, NO_EXPIRY, Uuid.ZERO),
             )
             answer.partitions.append(
                 TxnOffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=code)
@@ -107,25 +108,25 @@ def decide_txn_offset_commit(
 def _committed(
     partition: OffsetCommitRequestPartition | TxnOffsetCommitRequestPartition,
     now_ms: int,
-    expire_timestamp_ms: int | None,
+    expire_timestamp_ms: int,
     topic_id: Uuid,
-) -> CommittedOffset:
-    return CommittedOffset(
-        partition.committed_offset,
-        partition.committed_leader_epoch,
-        partition.committed_metadata or "",
-        now_ms,
-        expire_timestamp_ms,
-        topic_id,
+) -> OffsetCommitValue:
+    return OffsetCommitValue(
+        offset=partition.committed_offset,
+        leader_epoch=partition.committed_leader_epoch,
+        metadata=partition.committed_metadata or "",
+        commit_timestamp=now_ms,
+        expire_timestamp=expire_timestamp_ms,
+        topic_id=topic_id,
     )
 
 
-def _commit(decision: Decision, group_id: str, topic: str, partition: int, offset: CommittedOffset) -> ErrorCode:
-    metadata = offset.metadata
+def _commit(decision: Decision, group_id: str, topic: str, partition: int, value: OffsetCommitValue) -> ErrorCode:
+    metadata = value.metadata
     units = len(metadata) if metadata.isascii() else len(metadata.encode("utf-16-le", "surrogatepass")) // 2
     if units > decision.config.offset_metadata_max_bytes:
         return ErrorCode.OFFSET_METADATA_TOO_LARGE
-    decision.records.append(offset_record(group_id, topic, partition, offset))
+    decision.records.append(offset_record(group_id, topic, partition, value))
     return ErrorCode.NONE
 
 

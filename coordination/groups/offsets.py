@@ -8,18 +8,20 @@ is why every offset remembers where in the log it stands.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+
+import msgspec
 
 from barnabas.protocol.records.classic_group import OffsetCommitValue
 from barnabas.protocol.schema import Uuid
 
-__all__ = ["NO_PRODUCER_ID", "CommittedOffset", "OffsetStore", "Offsets"]
+__all__ = ["NO_EXPIRY", "NO_PRODUCER_ID", "CommittedOffset", "OffsetStore", "Offsets"]
 
 NO_PRODUCER_ID = -1
+NO_EXPIRY = -1
 _NOTHING: Mapping[str, Mapping[int, CommittedOffset]] = {}
 
 
-class CommittedOffset(NamedTuple):
+class CommittedOffset(msgspec.Struct, frozen=True, gc=False):
     offset: int
     leader_epoch: int
     metadata: str
@@ -38,7 +40,7 @@ class CommittedOffset(NamedTuple):
             value.leader_epoch,
             value.metadata,
             value.commit_timestamp,
-            None if value.expire_timestamp == -1 else value.expire_timestamp,
+            None if value.expire_timestamp == NO_EXPIRY else value.expire_timestamp,
             value.topic_id,
             record_offset,
         )

@@ -7,10 +7,10 @@ An OffsetCommit value has version 4 with the topic's id; a commit that says for 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from barnabas.coordination.groups.classic_group import ClassicGroup
-from barnabas.coordination.groups.offsets import CommittedOffset
+from barnabas.coordination.groups.offsets import NO_EXPIRY
 from barnabas.protocol.log_records import encode_coordinator_key, encode_versioned
 from barnabas.protocol.records.classic_group import (
     GroupMetadataKey,
@@ -35,8 +35,7 @@ _OFFSET_VERSION = 4
 _EXPIRING_OFFSET_VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
-class GroupRecord:
+class GroupRecord(msgspec.Struct, frozen=True, gc=False):
     """One record of __consumer_offsets, before it is bytes."""
 
     key: Data
@@ -92,16 +91,8 @@ def group_tombstone(group_id: str) -> GroupRecord:
     return GroupRecord(GroupMetadataKey(group=group_id))
 
 
-def offset_record(group_id: str, topic: str, partition: int, offset: CommittedOffset) -> GroupRecord:
-    value = OffsetCommitValue(
-        offset=offset.offset,
-        leader_epoch=offset.leader_epoch,
-        metadata=offset.metadata,
-        commit_timestamp=offset.commit_timestamp_ms,
-        expire_timestamp=-1 if offset.expire_timestamp_ms is None else offset.expire_timestamp_ms,
-        topic_id=offset.topic_id,
-    )
-    version = _OFFSET_VERSION if offset.expire_timestamp_ms is None else _EXPIRING_OFFSET_VERSION
+def offset_record(group_id: str, topic: str, partition: int, value: OffsetCommitValue) -> GroupRecord:
+    version = _OFFSET_VERSION if value.expire_timestamp == NO_EXPIRY else _EXPIRING_OFFSET_VERSION
     return GroupRecord(OffsetCommitKey(group=group_id, topic=topic, partition=partition), value, version)
 
 

@@ -8,8 +8,9 @@ yet, requests that wait, deadlines.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TypeVar
+
+import msgspec
 
 from barnabas.coordination.groups.classic_group import ClassicGroup
 from barnabas.coordination.groups.config import GroupConfig
@@ -33,12 +34,11 @@ __all__ = ["Changes", "GroupShard"]
 Reply = TypeVar("Reply")
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(msgspec.Struct, frozen=True):
     """What a decision changes in memory alone."""
 
-    groups: Mapping[str, ClassicGroup] = field(default_factory=dict)
-    deadlines: Mapping[Deadline, int | None] = field(default_factory=dict)
+    groups: Mapping[str, ClassicGroup]
+    deadlines: Mapping[Deadline, int | None]
     """None cancels."""
 
 
@@ -56,8 +56,7 @@ class GroupShard:
     @property
     def deadline_ms(self) -> int | None:
         """When `decide_tick` has something to do; None where nothing was loaded."""
-        first = self.deadlines.first()
-        return None if first is None else first[0]
+        return self.deadlines.first_ms
 
     def apply(self, outcome: Outcome[GroupRecord, Reply], first_offset: int, producer_id: int = NO_PRODUCER_ID) -> None:
         """What was appended, `first_offset` being the first record's, in a batch of `producer_id` if it was part of a
