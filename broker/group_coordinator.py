@@ -30,6 +30,8 @@ from barnabas.coordination.groups import (
     decide_tick,
     decide_topics_deleted,
     merge_answers,
+    only_group,
+    partition_of_group,
     parts_by_partition,
     refusal,
     refused_at_once,
@@ -39,6 +41,7 @@ from barnabas.coordination.outcome import Outcome
 from barnabas.protocol.batches import Batch, iterate_batches
 from barnabas.protocol.compression import Compression
 from barnabas.protocol.errors import ErrorCode, KafkaError
+from barnabas.protocol.messages.join_group import JoinGroupRequest
 from barnabas.protocol.messages.list_groups import ListGroupsRequest
 from barnabas.protocol.messages.sync_group import SyncGroupRequest
 from barnabas.protocol.schema import Message, Uuid
@@ -64,21 +67,31 @@ Decide = Callable[[int], Outcome[GroupRecord, Any]]
 class _Step:
     """What was decided for one request, until its records are committed and, if it waits, until it is released."""
 
-    __slots__ = ("answer", "delivered", "end_offset", "is_replaced", "outcome")
+    __slots__ = ("_awaited", "answer", "end_offset", "is_delivered", "is_replaced", "outcome")
 
     def __init__(self, outcome: Outcome[GroupRecord, Any], end_offset: int) -> None:
         self.outcome = outcome
         self.end_offset = end_offset
         """Up to here the log has to be committed before anybody is told."""
         self.answer: Message | None = None
-        self.delivered = trio.Event()
+        self.is_delivered = False
         self.is_replaced = False
         """The client has asked again over another connection, and reads no answer here."""
+        self._awaited: trio.Event | None = None
+        """Most are delivered before anybody awaits that."""
 
-    def deliver(self, answer: object) -> None:
-        assert isinstance(answer, Message)
+    def deliver(self, answer: object = None) -> None:
+        """None: there is no answer for it."""
+        assert answer is None or isinstance(answer, Message)
         self.answer = answer
-        self.delivered.set()
+        self.is_delivered = True
+        if self._awaited is not None:
+            self._awaited.set()
+
+    async def delivered(self) -> None:
+        if not self.is_delivered:
+            self._awaited = trio.Event()
+            await self._awaited.wait()
 
 
 class _Led:
@@ -116,7 +129,7 @@ class _Led:
         before = self.waiting.get(name)
         if before is not None:
             before.is_replaced = True
-            before.delivered.set()
+            before.deliver()
         self.waiting[name] = step
 
     def release(self, name: str, answer: object) -> None:
@@ -130,6 +143,7 @@ class GroupCoordinator:
         self._node = node
         self._groups = groups
         self._config = self._read_config()
+        self._compression = Compression(node.config.offsets_topic_compression_codec)
         self._led: dict[int, _Led] = {}
         self._to_load: list[_Led] = []
         self._wake = trio.Event()
@@ -167,7 +181,7 @@ class GroupCoordinator:
             for name, answer in decide_resigned(led.shard).release.items():
                 led.release(name, answer)
             for step in (*led.uncommitted, *led.waiting.values()):
-                step.delivered.set()
+                step.deliver()
 
     async def _load(self, led: _Led) -> None:
         try:
@@ -193,7 +207,7 @@ class GroupCoordinator:
 
     def _loaded(self, led: _Led) -> None:
         led.is_loaded = True
-        self._settle(led, lambda now_ms: decide_loaded(led.shard, now_ms))
+        self._settle(led, partial(decide_loaded, led.shard), self._now_ms())
 
     def _is_current(self, led: _Led) -> bool:
         return self._led.get(led.partition.name.partition) is led
@@ -210,6 +224,9 @@ class GroupCoordinator:
             if isinstance(request, ListGroupsRequest):
                 return merge_answers(request, [])
             return refusal(request, call.version, ErrorCode.NOT_COORDINATOR)
+        group_id = only_group(request, call.version)
+        if group_id is not None:
+            return self._ask(call, partition_of_group(group_id, count), request)
         parts = parts_by_partition(request, call.version, count)
         answers = [
             self._ask(call, number, part)
@@ -229,9 +246,10 @@ class GroupCoordinator:
             return refusal(request, call.version, ErrorCode.NOT_COORDINATOR)
         if not led.is_loaded:
             return refusal(request, call.version, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-        self._catch_up(led)
+        now_ms = self._now_ms()
+        self._catch_up(led, now_ms)
         try:
-            step = self._step(led, lambda now_ms: self._decide(led, call, request, now_ms))
+            step = self._step(led, self._decide(led, call, request, now_ms), now_ms)
         except KafkaError as error:
             return self._not_written(led, call, request, error)
         if step.answer is not None:
@@ -252,6 +270,8 @@ class GroupCoordinator:
         return step.answer or refusal(request, call.version, error.code)
 
     def _decide(self, led: _Led, call: Call, request: Message, now_ms: int) -> Outcome[GroupRecord, Message]:
+        if not isinstance(request, JoinGroupRequest):
+            return decide_request(led.shard, request, call.version, now_ms)
         return decide_request(
             led.shard,
             request,
@@ -259,18 +279,18 @@ class GroupCoordinator:
             now_ms,
             client_id=call.client_id or "",
             client_host=call.client_host,
-            random_id=str(UUID(bytes=self._node.random_bytes(16))) if call.api.name == "JoinGroup" else "",
+            random_id=str(UUID(bytes=self._node.random_bytes(16))),
         )
 
     async def _answer(self, call: Call, request: Message, step: _Step) -> Message:
         if step.outcome.reply is not None:
             # Only the log is waited for, and not for ever.
             with trio.move_on_after(self._node.config.offsets_commit_timeout_ms / 1000):
-                await step.delivered.wait()
-            if not step.delivered.is_set():
+                await step.delivered()
+            if not step.is_delivered:
                 return refusal(request, call.version, ErrorCode.REQUEST_TIMED_OUT)
         else:
-            await step.delivered.wait()
+            await step.delivered()
         if step.is_replaced:
             raise CloseConnection(f"{call.api.name} was asked again over another connection")
         if step.answer is None:
@@ -279,10 +299,8 @@ class GroupCoordinator:
 
     # The four steps
 
-    def _step(self, led: _Led, decide: Decide) -> _Step:
-        """Decide, append, apply, and tell those whom nothing keeps waiting."""
-        now_ms = self._now_ms()
-        outcome = decide(now_ms)
+    def _step(self, led: _Led, outcome: Outcome[GroupRecord, Any], now_ms: int) -> _Step:
+        """What was decided: append, apply, and tell those whom nothing keeps waiting."""
         first_offset = led.partition.log.end_offset
         if outcome.records:
             batch = Batch(build_group_batch(outcome.records, now_ms, compression=self._compression))
@@ -311,17 +329,13 @@ class GroupCoordinator:
         except KafkaError:
             pass  # leadership has ended, and `resign` tells them
 
-    @property
-    def _compression(self) -> Compression:
-        return Compression(self._node.config.offsets_topic_compression_codec)
-
-    def _settle(self, led: _Led, decide: Decide) -> None:
+    def _settle(self, led: _Led, decide: Decide, now_ms: int) -> None:
         """A decision that no request asked for."""
         try:
-            self._step(led, decide)
+            self._step(led, decide(now_ms), now_ms)
         except KafkaError as error:
             self._node.warn(f"{led.partition.name}: groups could not be settled: {error}")
-            led.retry_ms = self._now_ms() + RETRY_MS
+            led.retry_ms = now_ms + RETRY_MS
             self._wake.set()
         except Exception as error:  # noqa: BLE001 - we are broken: these groups are, and no others
             self._give_up(led, error)
@@ -331,11 +345,10 @@ class GroupCoordinator:
         self._node.report_exception(f"the groups of {led.partition.name} are given up", error)
         self.resign(led.partition)
 
-    def _catch_up(self, led: _Led) -> None:
+    def _catch_up(self, led: _Led, now_ms: int) -> None:
         """What the time brought comes before anything else is decided."""
-        now_ms = self._now_ms()
-        while self._is_current(led) and led.deadline_ms is not None and led.deadline_ms <= now_ms:
-            self._settle(led, lambda at_ms: decide_tick(led.shard, at_ms))
+        while (due_ms := led.deadline_ms) is not None and due_ms <= now_ms and self._is_current(led):
+            self._settle(led, partial(decide_tick, led.shard), now_ms)
 
     # Time
 
@@ -364,7 +377,7 @@ class GroupCoordinator:
                 self._node.start_soon(self._load, led)
             for led in list(self._led.values()):
                 if led.is_loaded:
-                    self._catch_up(led)
+                    self._catch_up(led, self._now_ms())
             deadlines = [led.deadline_ms for led in self._led.values() if led.deadline_ms is not None]
             self._asleep_until_ms = min(deadlines, default=None)
             await self._node.clock.steady.wait(self._wake, self._steady(self._asleep_until_ms))
@@ -378,4 +391,4 @@ class GroupCoordinator:
         """What was committed for them goes."""
         for led in list(self._led.values()):
             if led.is_loaded:
-                self._settle(led, partial(decide_topics_deleted, led.shard, topic_ids))
+                self._settle(led, partial(decide_topics_deleted, led.shard, topic_ids), self._now_ms())

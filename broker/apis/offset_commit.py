@@ -20,4 +20,6 @@ def handle(node: Node, call: Call, request: OffsetCommitRequest) -> Message | Co
     asked, refused = check_offset_commit(request, call.version, node.topics)
     if asked is None:
         return refused
+    if not refused.topics:
+        return node.groups.handle(call, asked)
     return then(node.groups.handle(call, asked), partial(merge_offset_commit, refused))

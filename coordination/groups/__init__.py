@@ -44,7 +44,7 @@ from barnabas.coordination.groups.offset_commit import decide_offset_commit, dec
 from barnabas.coordination.groups.offset_fetch import fetch_offsets, offset_fetch_response, requested_groups
 from barnabas.coordination.groups.records import GroupRecord
 from barnabas.coordination.groups.refusals import refusal
-from barnabas.coordination.groups.requests import decide_request, merge_answers, parts_by_partition
+from barnabas.coordination.groups.requests import decide_request, merge_answers, only_group, parts_by_partition
 from barnabas.coordination.groups.shard import GroupShard
 from barnabas.coordination.groups.sync import decide_sync_failed, decide_sync_group
 
@@ -73,6 +73,7 @@ __all__ = [
     "list_groups",
     "merge_answers",
     "offset_fetch_response",
+    "only_group",
     "partition_of_group",
     "parts_by_partition",
     "refusal",

@@ -87,11 +87,12 @@ def check_offset_commit(
         elif topic_id == Uuid.ZERO:
             _refuse_commit(refused, topic, name, topic_id, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         else:
-            there = [each for each in topic.partitions if topics.has_partition(name, each.partition_index)]
             gone = [each for each in topic.partitions if not topics.has_partition(name, each.partition_index)]
+            there = topic.partitions
             if gone:
                 rest = OffsetCommitRequestTopic(partitions=gone)
                 _refuse_commit(refused, rest, name, topic_id, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+                there = [each for each in topic.partitions if topics.has_partition(name, each.partition_index)]
             if there:
                 accepted.append(OffsetCommitRequestTopic(name=name, topic_id=topic_id, partitions=there))
     if not accepted:

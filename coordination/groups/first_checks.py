@@ -21,10 +21,21 @@ from barnabas.protocol.schema import Message
 __all__ = ["refused_at_once"]
 
 _PROTOCOL_MANDATORY_FROM = 5
+_OfANamedGroup = (
+    HeartbeatRequest
+    | JoinGroupRequest
+    | LeaveGroupRequest
+    | OffsetDeleteRequest
+    | SyncGroupRequest
+    | TxnOffsetCommitRequest
+)
+"""All others may name the group "", for which consumers of long ago have committed."""
 
 
 def refused_at_once(request: Message, version: int, config: GroupConfig) -> Message | None:
     """None: it is the coordinator's to decide."""
+    if not isinstance(request, _OfANamedGroup):
+        return None
     code = _code(request, version, config)
     if code == ErrorCode.NONE:
         return None
@@ -34,21 +45,13 @@ def refused_at_once(request: Message, version: int, config: GroupConfig) -> Mess
     return refusal(request, version, code)
 
 
-def _code(request: Message, version: int, config: GroupConfig) -> ErrorCode:
+def _code(request: _OfANamedGroup, version: int, config: GroupConfig) -> ErrorCode:
     match request:
         case SyncGroupRequest(protocol_type=kind, protocol_name=name) if version >= _PROTOCOL_MANDATORY_FROM and (
             kind is None or name is None
         ):
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-        case (
-            HeartbeatRequest(group_id="")
-            | JoinGroupRequest(group_id="")
-            | LeaveGroupRequest(group_id="")
-            | OffsetDeleteRequest(group_id="")
-            | SyncGroupRequest(group_id="")
-            | TxnOffsetCommitRequest(group_id="")
-        ):
-            # All others may name the group "", for which consumers of long ago have committed.
+        case _ if not request.group_id:
             return ErrorCode.INVALID_GROUP_ID
         case JoinGroupRequest(session_timeout_ms=timeout_ms) if not (
             config.min_session_timeout_ms <= timeout_ms <= config.max_session_timeout_ms

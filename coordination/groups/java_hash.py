@@ -7,10 +7,13 @@ votes a group takes, and which member leads when the leader is gone.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 __all__ = ["java_hash", "map_order", "partition_of_group"]
 
 _SMALLEST_TABLE = 16
+_REMEMBERED = 1_000
+"""Groups: they ask again and again, and a hash in Python takes its time."""
 
 
 def java_hash(text: str) -> int:
@@ -22,6 +25,7 @@ def java_hash(text: str) -> int:
     return value - (1 << 32) if value >= 1 << 31 else value
 
 
+@lru_cache(_REMEMBERED)
 def partition_of_group(group_id: str, partition_count: int) -> int:
     """The partition of __consumer_offsets that keeps this group."""
     value = java_hash(group_id)

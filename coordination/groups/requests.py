@@ -43,11 +43,13 @@ from barnabas.protocol.messages.sync_group import SyncGroupRequest
 from barnabas.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from barnabas.protocol.schema import Message
 
-__all__ = ["decide_request", "merge_answers", "parts_by_partition"]
+__all__ = ["decide_request", "merge_answers", "only_group", "parts_by_partition"]
 
 M = TypeVar("M", bound=Message)
 
 _MANY_GROUPS_FROM = 8
+_OF_GROUPS = (DeleteGroupsRequest, DescribeGroupsRequest, ListGroupsRequest, OffsetFetchRequest)
+"""Requests that may be about several."""
 
 
 def decide_request(
@@ -63,6 +65,11 @@ def decide_request(
     """Whichever it is; all its groups are this shard's, and its topics the broker has looked at. The last three are
     asked of a JoinGroup alone."""
     match request:
+        # The many come first: a case is a look at the class.
+        case OffsetCommitRequest():
+            return _as_message(decide_offset_commit(shard, request, version, now_ms))
+        case HeartbeatRequest():
+            return _as_message(decide_heartbeat(shard, request, now_ms))
         case JoinGroupRequest():
             return _as_message(
                 decide_join_group(
@@ -77,12 +84,8 @@ def decide_request(
             )
         case SyncGroupRequest():
             return _as_message(decide_sync_group(shard, request, now_ms))
-        case HeartbeatRequest():
-            return _as_message(decide_heartbeat(shard, request, now_ms))
         case LeaveGroupRequest():
             return _as_message(decide_leave_group(shard, request, version, now_ms))
-        case OffsetCommitRequest():
-            return _as_message(decide_offset_commit(shard, request, version, now_ms))
         case TxnOffsetCommitRequest():
             return _as_message(decide_txn_offset_commit(shard, request, now_ms))
         case OffsetDeleteRequest():
@@ -116,8 +119,24 @@ def _read(shard: GroupShard, request: Message, version: int) -> Message:
 # Requests about groups of several shards
 
 
+def only_group(request: Message, version: int) -> str | None:
+    """The group that the request is about; None where it may be about none or several."""
+    if not isinstance(request, _OF_GROUPS):
+        group_id: str = request.group_id  # type: ignore[attr-defined]  # all others are about one group
+        return group_id
+    if isinstance(request, OffsetFetchRequest):
+        if version < _MANY_GROUPS_FROM:
+            return request.group_id
+        if len(request.groups) == 1:
+            return request.groups[0].group_id
+    return None
+
+
 def parts_by_partition(request: Message, version: int, partition_count: int) -> Mapping[int, Message]:
     """What is to be asked of each partition of __consumer_offsets."""
+    group_id = only_group(request, version)
+    if group_id is not None:
+        return {partition_of_group(group_id, partition_count): request}
     match request:
         case ListGroupsRequest():
             return dict.fromkeys(range(partition_count), request)
@@ -127,14 +146,13 @@ def parts_by_partition(request: Message, version: int, partition_count: int) -> 
         case DeleteGroupsRequest():
             by_partition = _by_partition(request.groups_names, partition_count)
             return {number: replace(request, groups_names=ids) for number, ids in by_partition.items()}
-        case OffsetFetchRequest() if version >= _MANY_GROUPS_FROM:
+        case OffsetFetchRequest():
             by_partition = _by_partition([group.group_id for group in request.groups], partition_count)
             return {
                 number: replace(request, groups=[group for group in request.groups if group.group_id in ids])
                 for number, ids in by_partition.items()
             }
-    group_id: str = request.group_id  # type: ignore[attr-defined]  # all others are about one group
-    return {partition_of_group(group_id, partition_count): request}
+    raise TypeError(f"{type(request).__name__} is about one group")
 
 
 def merge_answers(request: Message, answers: Sequence[Message]) -> Message:
