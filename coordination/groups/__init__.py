@@ -16,7 +16,8 @@ steps of `barnabas.coordination.outcome`:
   those that clients of a coordinator understand. For a SyncGroup `decide_sync_failed` has the answer, and those for the
   others who wait for the leader's; a tick is asked again later.
 - What only reads has no records, and waits for the log as well: it may have seen what is not committed yet.
-- A request about groups of several partitions goes to each in part: `parts_by_partition`, `merge_answers`.
+- A request about one group, `only_group`, goes to its partition as it is; one about groups of several goes to each in
+  part: `parts_by_partition`, `merge_answers`.
 - When leadership ends, `decide_resigned` has the answers for those who wait, and the shard is dropped.
 
 What the broker checks before, because it needs the metadata or the client's rights, is in `broker_checks`; and what a

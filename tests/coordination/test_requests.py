@@ -9,6 +9,7 @@ from barnabas.coordination.groups import (
     GroupShard,
     decide_request,
     merge_answers,
+    only_group,
     partition_of_group,
     parts_by_partition,
 )
@@ -55,6 +56,7 @@ def sorted_show(message: Message) -> str:
         "ListGroups.5",
         "ListGroups.5 states=Stable",
         f"OffsetFetch.8 group={','.join([*GROUPS, 'nobody'])} all=yes",
+        "OffsetFetch.8 group=group3 all=yes",
         "OffsetFetch.7 group=group3 all=yes",
         "OffsetFetch.1 group=group3 offsets=orders-0",
         f"DeleteGroups.2 groups={','.join([*GROUPS, 'nobody'])}",
@@ -71,6 +73,25 @@ def test_several_shards_answer_as_one(text: str) -> None:
     assert sorted_show(ask(several, text)) == sorted_show(ask(one, text))
     for number, shard in enumerate(several):
         assert {partition_of_group(group, SHARDS) for group in shard.groups} <= {number}
+
+
+@pytest.mark.parametrize(
+    ("text", "group"),
+    [
+        ("OffsetCommit.8 group=group3 offsets=orders-0:1", "group3"),
+        ("OffsetFetch.7 group=group3 all=yes", "group3"),
+        ("OffsetFetch.8 group=group3 all=yes", "group3"),
+        ("OffsetFetch.8 group=group3,group4 all=yes", None),
+        ("OffsetFetch.8", None),
+        ("DescribeGroups.6 groups=group3", None),
+        ("ListGroups.5", None),
+    ],
+)
+def test_a_request_about_one_group_names_it(text: str, group: str | None) -> None:
+    request, version = parse_request(text, lambda _: TOPIC_ID)
+    assert only_group(request, version) == group
+    if group is not None:
+        assert parts_by_partition(request, version, SHARDS) == {partition_of_group(group, SHARDS): request}
 
 
 def test_what_is_for_nobody_here_is_our_mistake() -> None:
