@@ -7,7 +7,7 @@
 # make other-languages   clients for Node and Go, with which tests run what docs/TESTING-OTHER-LANGUAGES.md says of them
 # make fuzz        a million hostile inputs
 # make generate    the message files again, from Kafka's published jars
-# make bench       Barnabas beside Apache Kafka, every cell of bench/cells/: hours; ARGS="--only 'produce.*' --quick", "--write"
+# make bench       Barnabas beside Apache Kafka, every cell of bench/cells/: an hour; ARGS="--only 'produce.*' --quick", "--write"
 # make bench-protocol   the codec beside kio, in one run
 # make bench-storage    the log beside bare loops over the same bytes
 # make bench-testing    fifty tests on the pytest fixture, beside Kafka started for them
