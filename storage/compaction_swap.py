@@ -1,6 +1,7 @@
 """Putting a compacted segment into the place of those from which it was made, so that a crash at any point leaves the
 log as it was before or as it is after, when loading.py has opened it:
 
+0. Epochs that begin in the old ones and are not in the file yet are saved: the records that tell where may be gone.
 1. `.cleaned` files are renamed `.swap`. While any `.cleaned` is left, all is as before; then the new one counts.
 2. The old ones are renamed `.deleted`.
 3. The new one gets its names.
@@ -57,8 +58,17 @@ def swap_steps(log: Log, job: CompactionJob, cleaned: CleanedSegment) -> Iterato
         except OSError as error:
             raise _failed(log, error) from error
 
+    def save_epochs() -> None:
+        try:
+            log.epochs_file.save_below(end)
+        except OSError as error:
+            raise _failed(log, error) from error
+
     number = log.segment_number(cleaned.base_offset)
     old = log.segments[number : number + len(cleaned.sources)]
+    end = log.segments[number + len(old)].base_offset
+    if not log.epochs_file.covers(end):
+        yield save_epochs
     try:
         new = Segment(
             log.disk,

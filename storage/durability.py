@@ -16,6 +16,7 @@ from barnabas.storage.disk import Disk, File
 
 if TYPE_CHECKING:
     from barnabas.storage.birth import Birth
+    from barnabas.storage.epochs_file import EpochsFile
     from barnabas.storage.segment import Segment
 
 __all__ = ["Durability", "Unsynced"]
@@ -40,13 +41,16 @@ class Unsynced(NamedTuple):
     """How often the log had been truncated: what was synced before then is not what is there."""
     birth: Birth | None = None
     """If the log is new."""
+    epochs_file: EpochsFile | None = None
+    """If nothing below `offset` will be read again to learn epochs from it."""
 
     def sync(self) -> None:
         for file in self.files:
             file.sync()
         for segment in self.indexes:
             segment.sync()
+        names_are_safe = self.epochs_file is not None and self.epochs_file.save_below(self.offset)
         if self.birth is not None:
             self.birth.sync()
-        elif self.directory is not None:
+        elif self.directory is not None and not names_are_safe:
             self.disk.sync_directory(self.directory)

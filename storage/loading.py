@@ -12,8 +12,8 @@ from pathlib import Path
 
 from barnabas.storage.checkpoints import MalformedFile
 from barnabas.storage.disk import Disk
+from barnabas.storage.epochs_file import EpochsFile
 from barnabas.storage.index import CorruptIndex
-from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.log import Log
 from barnabas.storage.producer_snapshots import CorruptSnapshot, ProducerSnapshots
 from barnabas.storage.producer_state import ProducerState
@@ -85,11 +85,11 @@ class _Loader:
         """The last one that was, and its next offset."""
         self.epochs_lost = False
         try:
-            epochs = LeaderEpochs.load(disk, directory)
+            epochs_file = EpochsFile.load(disk, directory)
         except MalformedFile as error:
             report(f"{error.where}: {error.reason}; the epochs are read from the records again")
             self.epochs_lost = True
-            epochs = LeaderEpochs()
+            epochs_file = EpochsFile(disk, directory)
         producers = ProducerState(ProducerSnapshots(disk, directory, self.names, report), expiration_ms)
         self.log = Log(
             disk,
@@ -97,7 +97,7 @@ class _Loader:
             config,
             segments=[],
             producers=producers,
-            epochs=epochs,
+            epochs_file=epochs_file,
             start_offset=0,
             end_offset=0,
             recovery_point=0,
@@ -112,6 +112,7 @@ class _Loader:
         self._recover_where_needed(names, None if clean else recovery_point)
         self._find_end(start_offset)
         log.recovery_point = log.end_offset if clean else min(recovery_point, log.end_offset)
+        log.highest_recovery_point = max(log.highest_recovery_point, log.recovery_point, recovery_point)
         self._settle_epochs(start_offset)
         self._settle_producers()
         return log
@@ -313,6 +314,8 @@ class _Loader:
                 # Closed cleanly, and damaged since: then nothing that is remembered of this segment counts.
                 self.report(f"{error}; the segment is recovered")
                 self._recover(log.active, sys.maxsize)
+                # A file says where it ended when it was closed.
+                log.highest_recovery_point = sys.maxsize
                 log.end_offset = log.active.read_next_offset()
         if log.segments and log.end_offset < start_offset:
             self.report(f"{self.directory}: ends at {log.end_offset}, before its start {start_offset}: it begins anew")
@@ -335,14 +338,14 @@ class _Loader:
         log = self.log
         if self.epochs_lost:
             self._read_epochs()
-        learned = log.epochs.dirty
         # In this order, so that opening a log twice is opening it once: the start moves an epoch's beginning.
         log.epochs.truncate_from_start(start_offset)
         log.epochs.truncate_from_end(log.end_offset)
-        if learned:
-            log.epochs.save(self.disk, self.directory)
+        if self.epochs_lost or not log.epochs_file.covers(log.recovery_point):
+            # Of records that the next to open the log does not read.
+            log.epochs_file.save()
         # What the file says too much does no harm until something is appended: the next to open the log cuts it again.
-        log.epochs_unsaved = log.epochs.dirty
+        log.epochs_unsaved = not log.epochs_file.is_beginning()
 
     def _read_epochs(self) -> None:
         """From the header of every batch."""
@@ -354,7 +357,6 @@ class _Loader:
                     epochs.learn(batch.partition_leader_epoch, batch.base_offset)
             except CorruptSegment as error:
                 self.report(f"{error}; epochs that begin behind it in this segment are not known")
-        epochs.dirty = True
 
     def _settle_producers(self) -> None:
         log = self.log

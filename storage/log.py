@@ -26,7 +26,7 @@ from barnabas.protocol.varint import Bytes
 from barnabas.storage.birth import Birth
 from barnabas.storage.disk import Disk, File
 from barnabas.storage.durability import Unsynced
-from barnabas.storage.leader_epochs import LeaderEpochs
+from barnabas.storage.epochs_file import EpochsFile
 from barnabas.storage.log_reading import ReadableLog
 from barnabas.storage.producer_state import AppendOrigin, ProducerState
 from barnabas.storage.segment import Segment
@@ -63,7 +63,7 @@ class Log(ReadableLog):
         *,
         segments: list[Segment],
         producers: ProducerState,
-        epochs: LeaderEpochs,
+        epochs_file: EpochsFile,
         start_offset: int,
         end_offset: int,
         recovery_point: int,
@@ -72,8 +72,12 @@ class Log(ReadableLog):
         self.disk = disk
         self.configure(config)
         self.producers = producers
-        self.epochs = epochs
+        self.epochs_file = epochs_file
+        self.epochs = epochs_file.epochs
         self.synced_offset = self.recovery_point = recovery_point
+        self.highest_recovery_point = recovery_point
+        """Since the log was opened, or before: a log that is cut takes its recovery point back, and until somebody has
+        written that down, whoever opens it does not read what is below this."""
         self.removed: list[Segment] = []
         """Segments that are no part of the log any more and are named `.deleted`; somebody has to `remove` them."""
         self.cuts = 0
@@ -82,8 +86,9 @@ class Log(ReadableLog):
         """Of a log that is new, and not safe yet: a power cut may take all of it."""
         self._unsynced_snapshots: list[tuple[int, File]] = []
         self.epochs_unsaved = False
-        """The file of epochs has to be written before anything is appended: one has begun that it does not know, or it
-        knows one of records that are gone, in whose place others would pass for theirs."""
+        """The file of epochs has to be written before anything is appended: the records that whoever opens the log will
+        read would not tell what it does not know; or it knows epochs of records that are gone, in whose place others
+        would pass for theirs."""
 
     def configure(self, config: TopicConfig, roll_jitter_ms: int = 0) -> None:
         """Also later, when the topic's configuration changes: it holds for the segments to come."""
@@ -145,6 +150,10 @@ class Log(ReadableLog):
         if not batches:
             return None
         self.producers.check_all(batches, AppendOrigin.REPLICATION)
+        if batches[0].base_offset > self.end_offset:
+            # An epoch that begins in the gap is told by no record.
+            latest = self.epochs.latest
+            self.epochs_unsaved |= latest is not None and latest.start_offset >= self.end_offset
         self._append(batches, [memoryview(records)[: found.position]], now_ms)
         return Appended(batches[0].base_offset, self.end_offset - 1, NO_TIMESTAMP)
 
@@ -185,19 +194,29 @@ class Log(ReadableLog):
     def _begin_epochs(self, batches: Sequence[Batch]) -> None:
         """Note where an epoch begins before its first record is there: an entry too many does no harm."""
         latest = self.epochs.latest_epoch
-        news = False
         for batch in batches:
             if batch.partition_leader_epoch != latest and batch.partition_leader_epoch >= 0:
-                news |= self.epochs.assign(batch.partition_leader_epoch, batch.base_offset)
-        if news or self.epochs_unsaved:
-            self.epochs_unsaved = True
-            self.epochs.save(self.disk, self.directory)
-            self.epochs_unsaved = False
+                self.begin_epoch(batch.partition_leader_epoch, batch.base_offset)
+        if self.epochs_unsaved:
+            self._save_epochs()
 
-    def begin_epoch(self, epoch: int) -> None:
-        """Whoever leads says so before it writes: a follower that asks where an older epoch ended is told of this one.
-        It is saved with the first record."""
-        self.epochs_unsaved |= self.epochs.assign(epoch, self.end_offset)
+    def begin_epoch(self, epoch: int, start_offset: int | None = None) -> None:
+        """At the end of the log, where it is not said where. Whoever leads says so before it writes: a follower that
+        asks where an older epoch ended is told of this one.
+
+        It is saved when its records are synced, if until then whoever opens the log learns it from the first of them:
+        that one will be read, and its epoch is later than all before."""
+        if start_offset is None:
+            start_offset = self.end_offset
+        latest = self.epochs.latest_epoch
+        if self.epochs.assign(epoch, start_offset):
+            contradicts = latest is not None and epoch <= latest
+            self.epochs_unsaved |= contradicts or start_offset < self.highest_recovery_point
+
+    def _save_epochs(self) -> None:
+        self.epochs_unsaved = True
+        self.epochs_file.save()
+        self.epochs_unsaved = False
 
     # Segments
 
@@ -213,6 +232,9 @@ class Log(ReadableLog):
             self.segments[-1] = self.new_segment(base_offset, now_ms)
             return self.active
         active.seal()
+        if self.birth is not None:
+            # A power cut that takes this segment's name and leaves the next one's would take the log's beginning.
+            self.disk.sync_directory(self.directory)
         self.producers.end_offset = base_offset
         self.take_snapshot()
         self.segments.append(self.new_segment(base_offset, now_ms))
@@ -277,7 +299,7 @@ class Log(ReadableLog):
         self.start_offset = min(self.start_offset, offset)
         self._unsync(offset)
         self.epochs.truncate_from_end(offset)
-        self.epochs.save(self.disk, self.directory)
+        self._save_epochs()
         self.reload_producers(now_ms)
         self._sync_cut()
         return True
@@ -302,7 +324,7 @@ class Log(ReadableLog):
         self._unsync(offset)
         self._sync_deletion()
         self.epochs.clear()
-        self.epochs.save(self.disk, self.directory)
+        self._save_epochs()
         self.producers.truncate_fully_and_start_at(offset)
         self._sync_cut()
 
@@ -316,7 +338,7 @@ class Log(ReadableLog):
         if offset <= self.start_offset:
             return False
         self.start_offset = offset
-        # They are saved with the next change or at the stop: whoever opens the log finds its start by itself.
+        # That is saved with the next epoch: whoever opens the log finds its start by itself.
         self.epochs.truncate_from_start(offset)
         self.producers.on_log_start_offset_increased(offset)
         return True
@@ -338,20 +360,24 @@ class Log(ReadableLog):
         # The segment before a recovery point between two has been sealed since it was synced.
         first = self.segment_number(self.recovery_point - 1)
         snapshots = [file for _, file in self._unsynced_snapshots]
-        return Unsynced(
-            self.disk, snapshots, self.segments[first:], self.directory, self.end_offset, self.cuts, self.birth
-        )
+        return self._unsynced(snapshots, self.segments[first:], self.end_offset)
 
     def unsynced_sealed(self) -> Unsynced:
         """The same without the active segment. Tell `synced`, too."""
         first = self.segment_number(self.recovery_point - 1)
         end = self.active.base_offset
         snapshots = [file for offset, file in self._unsynced_snapshots if offset <= end]
-        return Unsynced(self.disk, snapshots, self.segments[first:-1], self.directory, end, self.cuts, self.birth)
+        return self._unsynced(snapshots, self.segments[first:-1], end)
+
+    def _unsynced(self, snapshots: Sequence[File], segments: Sequence[Segment], end: int) -> Unsynced:
+        return Unsynced(
+            self.disk, snapshots, segments, self.directory, end, self.cuts, self.birth, epochs_file=self.epochs_file
+        )
 
     def synced(self, work: Unsynced) -> None:
-        if work.cuts == self.cuts:
+        if work.cuts == self.cuts and self.epochs_file.covers(work.offset):
             self.recovery_point = max(self.recovery_point, work.offset)
+            self.highest_recovery_point = max(self.highest_recovery_point, work.offset)
         # One at the offset itself may have been taken since then.
         self._unsynced_snapshots = [one for one in self._unsynced_snapshots if one[0] >= work.offset]
         self.records_synced(work)
@@ -377,8 +403,6 @@ class Log(ReadableLog):
 
     def close(self) -> None:
         """Cleanly: synced, and so that the next one to open it reads no batch."""
-        if not self.epochs.are_saved_below(self.end_offset):
-            self.epochs.save(self.disk, self.directory)
         self.producers.take_snapshot()
         self.active.seal()
         work = self.unsynced()

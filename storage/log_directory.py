@@ -10,7 +10,7 @@ that whoever has threads may load many at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -409,10 +409,12 @@ class LogDirectory:
     def _mark(self, partition: TopicPartition, unique: str, mark: str, future: bool) -> Path:
         self.begin()
         waiting, loaded = (self.waiting_futures, self.futures) if future else (self.waiting, self.logs)
-        path = waiting[partition] if partition in waiting else loaded[partition].directory
+        log = loaded.get(partition)
+        path = waiting[partition] if log is None else log.directory
         self._ids_read.pop(path, None)
         marked = self.path / marked_name(partition, unique, mark)
-        self.disk.rename(path, marked)
+        with nullcontext() if log is None else log.epochs_file.moving(None):
+            self.disk.rename(path, marked)
         waiting.pop(partition, None)
         loaded.pop(partition, None)
         self.topic_ids.pop(partition, None)

@@ -108,7 +108,8 @@ def finish_move(directories: LogDirectories, partition: TopicPartition, unique: 
 def _promote(partition: TopicPartition, future: Replica, previous: LogDirectory | None) -> None:
     log, directory = future
     path = directory.path / str(partition)
-    directory.disk.rename(log.directory, path)
+    with log.epochs_file.moving(path):
+        directory.disk.rename(log.directory, path)
     relocate(log, path)
     del directory.futures[partition]
     directory.logs[partition] = log

@@ -24,7 +24,7 @@ from barnabas.protocol.errors import MalformedFrame
 from barnabas.storage.checkpoints import MalformedFile
 from barnabas.storage.directory_names import METADATA_TOPIC, TopicPartition
 from barnabas.storage.disk import ReadOnlyDisk
-from barnabas.storage.leader_epochs import LEADER_EPOCH_CHECKPOINT, LeaderEpochs
+from barnabas.storage.epochs_file import LEADER_EPOCH_CHECKPOINT, EpochsFile
 from barnabas.storage.partition_metadata import PARTITION_METADATA, read_partition_metadata
 from barnabas.storage.producer_snapshots import CorruptSnapshot
 from barnabas.storage.producer_snapshots import decode_snapshot as decode_producers
@@ -55,8 +55,10 @@ def check_partition(
     start_offset: int,
     in_use: bool,
     clean: bool,
+    recovery_point: int | None,
     deep: bool,
 ) -> Checked:
+    """`recovery_point`: from where a start reads the records again; None if it does not."""
     scan = Scan(deep=deep)
     bases = segment_bases(directory)
     if bases:
@@ -81,7 +83,11 @@ def check_partition(
         except FileNotFoundError:
             if not in_use:
                 raise
-    findings = [*scan.findings, *_check_epochs(directory, scan), *_check_names(directory, in_use=in_use)]
+    findings = [
+        *scan.findings,
+        *_check_epochs(directory, scan, recovery_point),
+        *_check_names(directory, in_use=in_use),
+    ]
     findings += _check_identity(directory, partition, settings)
     if partition.topic == METADATA_TOPIC:
         findings += _check_metadata_snapshots(directory)
@@ -147,16 +153,18 @@ def _check_segment(
     scan.findings += findings
 
 
-def _check_epochs(directory: Path, scan: Scan) -> Iterator[Finding]:
-    """Where the records say that an epoch begins, the file has to say so too."""
+def _check_epochs(directory: Path, scan: Scan, recovery_point: int | None) -> Iterator[Finding]:
+    """Where the records say that an epoch begins, the file has to say so too, unless a start learns it from them."""
     path = directory / LEADER_EPOCH_CHECKPOINT
     try:
-        epochs = LeaderEpochs.load(ReadOnlyDisk(), directory)
+        epochs = EpochsFile.load(ReadOnlyDisk(), directory).epochs
     except MalformedFile as error:
         yield Finding(path, None, error.reason, "the epochs are read from the records again")
         return
     wrong = 0
     for epoch, base, log, position in scan.epochs:
+        if recovery_point is not None and base >= recovery_point:
+            epochs.learn(epoch, base)
         known = epochs.epoch_for_offset(base)
         if epoch < 0 or known == epoch:
             continue

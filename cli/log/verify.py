@@ -29,7 +29,7 @@ from barnabas.storage.checkpoints import (
     read_offsets,
 )
 from barnabas.storage.directory_errors import UnknownDirectory
-from barnabas.storage.directory_names import LOCK, NOBODYS, TopicPartition, parse_directory
+from barnabas.storage.directory_names import LOCK, METADATA_TOPIC, NOBODYS, TopicPartition, parse_directory
 from barnabas.storage.disk import ReadOnlyDisk, is_locked
 from barnabas.storage.meta_properties import META_PROPERTIES, check_directories, read_meta_properties
 
@@ -94,7 +94,7 @@ class Verification:
         clean = read_clean_shutdown(disk, root) is not None
         own: list[Finding] = []
         offsets = {name: self._offsets(name, own) for name in _CHECKPOINTS}
-        starts = offsets[LOG_START_OFFSET_CHECKPOINT]
+        starts, recovery_points = offsets[LOG_START_OFFSET_CHECKPOINT], offsets[RECOVERY_POINT_OFFSET_CHECKPOINT]
         self.checked: list[Checked] = []
         for directory in directories:
             partition, _ = parse_directory(directory)
@@ -107,9 +107,13 @@ class Verification:
                     partition,
                     settings,
                     advance,
-                    start_offset=starts.get((partition.topic, partition.partition), 0),
+                    start_offset=starts.get(partition, 0),
                     in_use=self.in_use,
                     clean=clean,
+                    # Nobody trusts that the metadata log was closed.
+                    recovery_point=(
+                        0 if partition.topic == METADATA_TOPIC else None if clean else recovery_points.get(partition, 0)
+                    ),
                     deep=deep,
                 )
 

@@ -367,9 +367,12 @@ def test_kafka_starts_on_what_a_killed_barnabas_began_without_any_configuration(
             before = topics_of(client)
         broker.signal(signal.SIGKILL)
         broker.wait()
+    epochs = kafka.data_directory / "orders-1" / "leader-epoch-checkpoint"
+    assert not epochs.exists()  # nothing has been synced: Kafka has to learn them from the records
     with kafka, connect(kafka) as client:
         assert topics_of(client, at_least=1) == before
         assert end_offsets(client, ("orders", 1)) == {("orders", 1): 2}
+        assert epochs.read_text().splitlines()[2] == "0 0"
         status = kafka_tools.run(
             "org.apache.kafka.tools.MetadataQuorumCommand",
             *("--bootstrap-server", kafka.bootstrap, "describe", "--status"),

@@ -70,6 +70,16 @@ def test_all_is_well(root: Path) -> None:
     assert contents(root) == before
 
 
+def test_epochs_that_a_start_learns_from_the_records_need_not_be_in_the_file(root: Path) -> None:
+    (root / "orders-0" / "leader-epoch-checkpoint").unlink()
+    for missing in (None, ".kafka_cleanshutdown"):
+        if missing is not None:
+            (root / missing).unlink()
+        assert any("knows nothing of offset 0" in each["what"] for each in verified(root)["findings"])
+    (root / "recovery-point-offset-checkpoint").write_text("0\n1\norders 0 0\n")
+    assert verified(root)["findings"] == []
+
+
 SEGMENTS = ("00000000000000000000", "00000000000000000019", "00000000000000000030", "00000000000000000040")
 
 

@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.storage.checkpoints import MalformedFile
-from barnabas.storage.leader_epochs import LEADER_EPOCH_CHECKPOINT, EpochEntry, LeaderEpochs
-from barnabas.storage.memory_disk import MemoryDisk
-from tests.storage.damaged_bytes import damaged
+from barnabas.storage.leader_epochs import EpochEntry, LeaderEpochs
 
-DIRECTORY = Path("/logs/clicks-0")
-PATH = DIRECTORY / LEADER_EPOCH_CHECKPOINT
 UNDEFINED = (-1, -1)
 LOG_END = 100
 
 
 def epochs(*entries: tuple[int, int]) -> LeaderEpochs:
     return LeaderEpochs(EpochEntry(*entry) for entry in entries)
-
-
-def load(content: bytes) -> LeaderEpochs:
-    disk = MemoryDisk()
-    disk.make_directory(DIRECTORY)
-    disk.replace_file(PATH, content)
-    return LeaderEpochs.load(disk, DIRECTORY)
 
 
 def test_an_empty_one_knows_nothing() -> None:
@@ -38,7 +24,7 @@ def test_an_empty_one_knows_nothing() -> None:
     assert not cache.truncate_from_end(0)
     assert not cache.truncate_from_start(5)
     assert not cache.clear()
-    assert not cache.dirty
+    assert cache.entries == []
 
 
 def test_the_end_of_an_epoch_is_the_start_of_the_next_one() -> None:
@@ -93,7 +79,6 @@ def test_an_entry_removes_what_contradicts_it(epoch: int, start_offset: int, aft
     cache = epochs((2, 10), (4, 20))
     assert cache.assign(epoch, start_offset)
     assert cache.entries == after
-    assert cache.dirty
 
 
 def test_the_latest_epoch_does_not_begin_later() -> None:
@@ -101,7 +86,6 @@ def test_the_latest_epoch_does_not_begin_later() -> None:
     assert not cache.assign(4, 20)
     assert not cache.assign(4, 21)
     assert cache.entries == [(2, 10), (4, 20)]
-    assert not cache.dirty
 
 
 def test_negative_ones_are_refused() -> None:
@@ -116,7 +100,7 @@ def test_negative_ones_are_refused() -> None:
 )
 def test_cutting_off_the_end(end_offset: int, after: int) -> None:
     cache = epochs((2, 10), (4, 20))
-    assert cache.truncate_from_end(end_offset) == cache.dirty == (after < 2)
+    assert cache.truncate_from_end(end_offset) == (after < 2)
     assert cache.entries == [(2, 10), (4, 20)][:after]
 
 
@@ -133,44 +117,8 @@ def test_cutting_off_the_end(end_offset: int, after: int) -> None:
 )
 def test_cutting_off_the_start_keeps_the_epoch_that_covers_it(start_offset: int, after: list[tuple[int, int]]) -> None:
     cache = epochs((2, 10), (4, 20))
-    assert cache.truncate_from_start(start_offset) == cache.dirty == (after != [(2, 10), (4, 20)])
+    assert cache.truncate_from_start(start_offset) == (after != [(2, 10), (4, 20)])
     assert cache.entries == after
-
-
-def test_saving_makes_it_clean_and_loading_gives_it_back() -> None:
-    disk = MemoryDisk()
-    disk.make_directory(DIRECTORY)
-    cache = LeaderEpochs.load(disk, DIRECTORY)
-    assert not cache.dirty
-    cache.assign(2, 10)
-    cache.assign(2**31 - 1, 2**63 - 1)
-    assert cache.dirty
-    cache.save(disk, DIRECTORY)
-    assert not cache.dirty
-    assert disk.read_file(PATH) == b"0\n2\n2 10\n2147483647 9223372036854775807\n"
-    loaded = LeaderEpochs.load(disk, DIRECTORY)
-    assert (loaded.entries, loaded.dirty) == (cache.entries, False)
-    loaded.clear()
-    assert loaded.dirty
-    loaded.save(disk, DIRECTORY)
-    assert LeaderEpochs.load(disk, DIRECTORY).entries == []
-
-
-def test_contradictions_of_a_file_are_resolved_and_known_to_be_dirty() -> None:
-    cache = load(b"0\n3\n1 0\n5 10\n3 10\n")
-    assert cache.entries == [(1, 0), (3, 10)]
-    assert cache.dirty
-
-
-def test_any_damage_is_read_or_named() -> None:
-    refused = 0
-    for content in damaged(b"0\n2\n2 10\n14 250\n"):
-        try:
-            load(content)
-        except MalformedFile as error:
-            refused += 1
-            assert "leader-epoch-checkpoint" in str(error)
-    assert refused > 1000
 
 
 class Model:
@@ -218,11 +166,10 @@ def test_it_equals_its_model(steps: list[tuple[str, int]]) -> None:
     model, cache = Model(), LeaderEpochs()
     for name, *numbers in steps:
         before = cache.entries
-        cache.dirty = False
         getattr(model, name)(*numbers)
         changed = getattr(cache, name)(*numbers)
         assert cache.entries == model.entries
-        assert changed == cache.dirty == (before != cache.entries)
+        assert changed == (before != cache.entries)
         assert cache.entries == sorted(cache.entries)
         for number in range(-1, 14):
             assert cache.end_offset_for(number, LOG_END) == model.end_offset_for(number)

@@ -53,6 +53,15 @@ def node(tmp_path: Path) -> Node:
     return node
 
 
+def test_a_first_record_waits_for_no_sync_and_writes_the_log_alone(node: Node) -> None:
+    for log in node.logs.values():
+        log.begin_epoch(0)
+    node.disk.forget()
+    node.append(1)
+    assert not node.disk.syncs
+    assert node.disk.changes == {".log": len(PARTITIONS)}
+
+
 def test_new_logs_wait_for_no_sync_and_share_that_of_their_parent(node: Node) -> None:
     """The metadata has them: they are safe as soon as something in them has to be."""
     assert not node.disk.syncs
