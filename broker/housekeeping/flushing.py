@@ -78,13 +78,12 @@ class Flushing:
                     self._ask(partition, with_active=True)
 
     async def _flush(self, due: Sequence[tuple[Partition, bool]]) -> None:
-        works = [
-            (partition, partition.log.unsynced() if with_active else partition.log.unsynced_sealed())
+        works = {
+            partition: partition.log.unsynced() if with_active else partition.log.unsynced_sealed()
             for partition, with_active in due
-        ]
-        failures = await trio.to_thread.run_sync(sync_all, works)
-        for partition, work in works:
-            if partition in failures:
-                self._node.disk_failures.failed(partition, failures[partition])
+        }
+        for partition, work, failure in await sync_all(works):
+            if failure is not None:
+                self._node.disk_failures.failed(partition, failure)
             else:
                 partition.log.synced(work)

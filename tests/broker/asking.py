@@ -57,11 +57,21 @@ def config_value(client: RawClient, kind: int, resource: str, name: str) -> str 
 
 def produce(client: RawClient, topic: str, *values: bytes, partition: int = 0) -> int:
     """The offset of the first one."""
+    send(client, topic, *values, partition=partition)
+    return receive(client)
+
+
+def send(client: RawClient, topic: str, *values: bytes, partition: int = 0) -> None:
+    """Without waiting for the offset, which `receive` gives."""
     records = build_batch([Record(value=value, timestamp=1_700_000_000_000) for value in values])
     data = PartitionProduceData(index=partition, records=records)
     request = ProduceRequest(
         acks=-1, timeout_ms=5_000, topic_data=[TopicProduceData(name=topic, partition_data=[data])]
     )
-    (answer,) = client.ask(request, 12, ProduceResponse).responses[0].partition_responses
+    client.send(request, 12)
+
+
+def receive(client: RawClient) -> int:
+    (answer,) = client.receive(ProduceResponse).responses[0].partition_responses
     assert answer.error_code == 0
     return answer.base_offset

@@ -25,7 +25,8 @@ from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, Fetch
 from barnabas.protocol.record import read_records
 from tests.kafka.client import RawClient
 
-from .asking import BROKER, create, produce, set_config
+from .asking import BROKER, create, produce, receive, send, set_config
+from .housekeeping.held_disk import HeldDisk
 from .running import RunningNode
 
 PATIENCE_S = 10.0
@@ -186,6 +187,39 @@ def test_the_metadata_learns_where_it_lies(node: RunningNode) -> None:
 
     node.do(look)
     assert seen == [True]
+
+
+@pytest.fixture(params=["kafka", "fsync"])
+def held(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[tuple[RunningNode, HeldDisk]]:
+    """A log of two segments, the first of which has been flushed."""
+    disk = HeldDisk()
+    settings = {"log_dirs": f"{tmp_path / 'a'},{tmp_path / 'b'}", "barnabas_durability": request.param}
+    with RunningNode(tmp_path, disk=disk, **settings) as node:
+        with node.client() as client:
+            create(client, "orders", internal_segment_bytes="300", retention_ms="-1")
+            for _ in range(2):
+                produce(client, "orders", bytes(150))
+        node.until(lambda inside: inside.partition("orders", 0).log.recovery_point == 1)
+        yield node, disk
+
+
+def test_a_log_that_moves_while_it_is_synced_is_no_failure_of_its_disk(held: tuple[RunningNode, HeldDisk]) -> None:
+    """Its files have another name when the thread comes to them."""
+    node, disk = held
+    with node.client() as client, node.client() as producer:
+        # Another segment begins: that before is flushed, and where records wait for the disk, they are synced besides.
+        disk.hold("orders-0")
+        send(producer, "orders", bytes(150))
+        disk.wait_for(2 if node.settings["barnabas.durability"] == "fsync" else 1)
+        target = other(client)
+        assert move(client, str(node.directory / target)) == 0
+        until(lambda: places(client)[target] == [("orders", 0, False)])
+        disk.release()
+        node.until(lambda inside: not inside.housekeeping.flushing.is_busy)
+        assert produce(client, "orders", b"after") == 3
+        assert receive(producer) == 2
+        assert values(client) == [bytes(150), bytes(150), bytes(150), b"after"]
+    assert not node.do(lambda inside: inside.directories.offline)
 
 
 @pytest.mark.slow

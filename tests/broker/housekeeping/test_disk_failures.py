@@ -4,7 +4,6 @@ metadata's directory the node stops and says why. A disk that is full comes back
 from __future__ import annotations
 
 import subprocess
-import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -15,13 +14,13 @@ from barnabas.broker.node import Node, NodeFailed
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
-from barnabas.storage.disk import SystemDisk
 from barnabas.storage.log_directory import TopicPartition
 from tests.broker.running import RunningNode
 from tests.broker.test_produce_and_fetch import create, fetch, produce
 from tests.kafka.client import RawClient
 
 from .breaking_disk import BreakingDisk
+from .held_disk import HeldDisk
 from .test_retention import delete_topic
 
 PARTITIONS = 4
@@ -175,33 +174,17 @@ def test_a_full_disk_refuses_and_takes_again(small_disk: Path) -> None:
             assert produce(client, b"more").base_offset == accepted + 1
 
 
-class HeldDisk(SystemDisk):
-    """A thread that flushes waits here, when it is told to, before it syncs the directory of a partition."""
-
-    def __init__(self) -> None:
-        self.holds = False
-        self.entered, self.go_on = threading.Event(), threading.Event()
-
-    def sync_directory(self, directory: Path) -> None:
-        in_loop = threading.current_thread().name.startswith("node at")
-        if self.holds and directory.name == "orders-0" and not in_loop:
-            self.entered.set()
-            assert self.go_on.wait(20)
-        super().sync_directory(directory)
-
-
 def test_a_topic_that_is_deleted_while_it_is_flushed_is_no_failure_of_its_disk(tmp_path: Path) -> None:
     disk = HeldDisk()
     with RunningNode(tmp_path / "data", disk=disk) as node:
         with node.client() as client:
             create(client, configs={"internal.segment.bytes": "300", "retention.ms": "-1"})
-            disk.holds = True
+            disk.hold("orders-0")
             for _ in range(3):
                 assert not produce(client, bytes(150)).error_code
-            assert disk.entered.wait(20)
-            disk.holds = False
+            disk.wait_for()
             delete_topic(node)
-            disk.go_on.set()
+            disk.release()
             create(client, configs={"retention.ms": "-1"})
             assert not produce(client, b"new").error_code
             assert fetch(client, 0) == [(0, b"new")]
