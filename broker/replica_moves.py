@@ -231,6 +231,8 @@ class ReplicaMoves:
                 partition.replace_log(found.log)
                 self._moving.pop(name, None)
                 self._assigned.pop(name, None)
+                # The metadata may have been told meanwhile where it lay before.
+                node.housekeeping.assignments.look(partition)
 
 
 def _id_of(directory: LogDirectory) -> Uuid:

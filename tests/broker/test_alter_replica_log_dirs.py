@@ -170,23 +170,22 @@ def test_a_partition_that_comes_later_goes_where_it_was_said(node: RunningNode) 
         assert places(client) == {"a": [], "b": [("later", 0, False)]}
 
 
+def is_known_to_lie(inside: Node, path: Path) -> bool:
+    """In this directory, as the metadata has it."""
+    state = inside.image.topics.by_name["orders"].partitions[0]
+    directory = inside.directories.by_path(path.resolve())
+    assert directory is not None
+    assert directory.meta is not None
+    return state.directory(inside.node_id) == directory.meta.directory_id
+
+
 def test_the_metadata_learns_where_it_lies(node: RunningNode) -> None:
     with node.client() as client:
         create(client, "orders")
         target = other(client)
         move(client, str(node.directory / target))
         until(lambda: places(client)[target] == [("orders", 0, False)])
-    seen: list[bool] = []
-
-    def look(inside: Node) -> None:
-        state = inside.image.topics.by_name["orders"].partitions[0]
-        directory = inside.directories.by_path((node.directory / target).resolve())
-        assert directory is not None
-        assert directory.meta is not None
-        seen.append(state.directory(inside.node_id) == directory.meta.directory_id)
-
-    node.do(look)
-    assert seen == [True]
+    node.until(lambda inside: is_known_to_lie(inside, node.directory / target))
 
 
 @pytest.fixture(params=["kafka", "fsync"])
@@ -220,6 +219,24 @@ def test_a_log_that_moves_while_it_is_synced_is_no_failure_of_its_disk(held: tup
         assert receive(producer) == 2
         assert values(client) == [bytes(150), bytes(150), bytes(150), b"after"]
     assert not node.do(lambda inside: inside.directories.offline)
+
+
+def test_what_the_metadata_was_told_of_the_old_place_does_not_stay(held: tuple[RunningNode, HeldDisk]) -> None:
+    """As at a start, when the node tells where its logs lie and goes on with moves at the same time."""
+    node, disk = held
+    with node.client() as client:
+        target = other(client)
+        home = "a" if target == "b" else "b"
+        node.until(lambda inside: is_known_to_lie(inside, node.directory / home))
+        disk.hold("-future")
+        assert move(client, str(node.directory / target)) == 0
+        disk.wait_for()
+        assert node.do(lambda inside: is_known_to_lie(inside, node.directory / target))
+        node.do(lambda inside: inside.housekeeping.assignments.look(inside.partition("orders", 0)))
+        node.until(lambda inside: is_known_to_lie(inside, node.directory / home))
+        disk.release()
+        until(lambda: places(client)[target] == [("orders", 0, False)])
+        node.until(lambda inside: is_known_to_lie(inside, node.directory / target))
 
 
 @pytest.mark.slow
