@@ -170,7 +170,6 @@ class Node(ClusterView, FailureReports):
         await load_logs(self)
         self.partitions.begin()
         self.replica_moves.resume()
-        nursery.start_soon(self.replica_moves.run)
         if self._syncer:
             nursery.start_soon(self._syncer.run)
         await self.heartbeats.beat()

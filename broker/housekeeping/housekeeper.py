@@ -47,6 +47,7 @@ class Housekeeper:
                     nursery.start_soon(self.retention.run)
                     nursery.start_soon(expire_producers, self._node)
                     nursery.start_soon(self.assignments.run)
+                    nursery.start_soon(self._node.replica_moves.run)
                     if self.compaction is not None:
                         nursery.start_soon(self.compaction.run)
                     if self._keeps_files:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import trio
+import trio.testing
 
 from barnabas.broker import replica_moves
 from barnabas.broker.node import Node
@@ -237,6 +238,35 @@ def test_what_the_metadata_was_told_of_the_old_place_does_not_stay(held: tuple[R
         disk.release()
         until(lambda: places(client)[target] == [("orders", 0, False)])
         node.until(lambda inside: is_known_to_lie(inside, node.directory / target))
+
+
+def test_a_stop_waits_for_the_step_of_a_move(held: tuple[RunningNode, HeldDisk]) -> None:
+    """No log may get another name while it is closed."""
+    node, disk = held
+    with node.client() as client:
+        target = other(client)
+        disk.hold("-future")
+        assert move(client, str(node.directory / target)) == 0
+        disk.wait_for()
+    ended: list[str] = []
+
+    async def stop(inside: Node) -> None:
+        await inside.housekeeping.stop()
+        ended.append("duties")
+
+    async def stop_and_release(inside: Node) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(stop, inside)
+            await trio.testing.wait_all_tasks_blocked()
+            ended.append("step")
+            disk.release()
+
+    node.carry_out(stop_and_release)
+    assert ended == ["step", "duties"]
+    node.restart()
+    with node.client() as client:
+        until(lambda: places(client)[target] == [("orders", 0, False)])
+        assert values(client) == [bytes(150), bytes(150)]
 
 
 @pytest.mark.slow
