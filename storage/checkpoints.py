@@ -27,6 +27,7 @@ __all__ = [
     "REPLICATION_OFFSET_CHECKPOINT",
     "CleanShutdown",
     "MalformedFile",
+    "checkpoint_text",
     "decode_text",
     "encode_offsets",
     "read_checkpoint",
@@ -82,7 +83,7 @@ def encode_offsets(offsets: Mapping[tuple[str, int], int]) -> bytes:
     """Sorted, so that equal offsets are equal bytes."""
     for topic, _ in offsets:
         assert split_blanks(topic) == [topic], f"the topic {topic!r} would be several words of a line"
-    return _encode([f"{topic} {partition} {offset}" for (topic, partition), offset in sorted(offsets.items())])
+    return checkpoint_text([f"{topic} {partition} {offset}" for (topic, partition), offset in sorted(offsets.items())])
 
 
 def _parse_offset(words: list[str]) -> tuple[tuple[str, int], int]:
@@ -127,10 +128,10 @@ def read_checkpoint(disk: Disk, path: Path, parse_entry: Callable[[list[str]], E
 
 
 def write_checkpoint(disk: Disk, path: Path, lines: Iterable[str]) -> None:
-    disk.replace_file(path, _encode(list(lines)))
+    disk.replace_file(path, checkpoint_text(list(lines)))
 
 
-def _encode(lines: Sequence[str]) -> bytes:
+def checkpoint_text(lines: Sequence[str]) -> bytes:
     return "".join(f"{line}\n" for line in [str(VERSION), str(len(lines)), *lines]).encode()
 
 

@@ -5,8 +5,9 @@ file. So an epoch that begins need not be in the file before its records are, on
 beginning: the thread that syncs the records writes it (`save_below`). Where records would not tell, whoever changed the
 epochs writes them at once (`save`); log.py knows where.
 
-Both may want to write at the same time, so that one waits for the other. Each writes what is known by then, and never
-what it was given before: the file is never older than it was.
+Both may want to write at the same time, and a log may move or be deleted meanwhile. None of these waits for the disk
+that a thread waits for: the thread gives its file the name at the end, and if something else was written by then, or
+the directory has another name, it begins again. So the file is never older than it was, and never in another log.
 """
 
 from __future__ import annotations
@@ -15,16 +16,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
-from typing import Self
+from typing import NamedTuple, Self
 
 from barnabas.protocol.java_text import parse_integer
-from barnabas.storage.checkpoints import read_checkpoint, write_checkpoint
-from barnabas.storage.disk import Disk
+from barnabas.storage.checkpoints import checkpoint_text, read_checkpoint, write_checkpoint
+from barnabas.storage.disk import Disk, File
 from barnabas.storage.leader_epochs import EpochEntry, LeaderEpochs
 
-__all__ = ["LEADER_EPOCH_CHECKPOINT", "EpochsFile"]
+__all__ = ["LEADER_EPOCH_CHECKPOINT", "UNNAMED", "EpochsFile"]
 
 LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
+UNNAMED = f"{LEADER_EPOCH_CHECKPOINT}.synced.tmp"
+"""Not the name that is used where nobody waits. A crash may leave it, and the next save takes it away."""
 
 _REMEDY = (
     "delete the file, and .kafka_cleanshutdown and recovery-point-offset-checkpoint of the log directory, "
@@ -32,8 +35,22 @@ _REMEDY = (
 )
 
 
+class _Unnamed(NamedTuple):
+    """A file that has all of it, and not its name."""
+
+    file: File
+    directory: Path
+    entries: list[EpochEntry]
+    before: list[EpochEntry]
+    """What the file with the name said."""
+
+    @property
+    def path(self) -> Path:
+        return self.directory / UNNAMED
+
+
 class EpochsFile:
-    __slots__ = ("_directory", "_disk", "_lock", "_saved", "epochs")
+    __slots__ = ("_directory", "_disk", "_lock", "_one_thread", "_saved", "epochs")
 
     def __init__(self, disk: Disk, directory: Path, saved: Sequence[EpochEntry] = ()) -> None:
         """`saved` is what the file says. Of entries that contradict each other the later ones count, as if they had
@@ -42,7 +59,11 @@ class EpochsFile:
         self._disk = disk
         self._directory: Path | None = directory
         self._saved = list(saved)
+        """Another list after every save."""
         self._lock = Lock()
+        """Of where the file is and what it says. Threads hold it while nothing has to be waited for."""
+        self._one_thread = Lock()
+        """Writes a file without a name."""
 
     @classmethod
     def load(cls, disk: Disk, directory: Path) -> Self:
@@ -78,31 +99,67 @@ class EpochsFile:
     def save(self) -> None:
         """Everything, at once."""
         with self._lock:
-            self._write(self.epochs.entries)
+            if self._directory is not None:
+                entries = self.epochs.entries
+                write_checkpoint(self._disk, self._directory / LEADER_EPOCH_CHECKPOINT, _lines(entries))
+                self._saved = list(entries)
 
     def save_below(self, end_offset: int) -> bool:
         """In any thread: what is known of records below that offset. Whether anything had to be written; then all names
         in the directory are safe. An epoch that has written nothing yet is left out, for it may never do so."""
+        with self._one_thread:
+            while (unnamed := self._written_below(end_offset)) is not None:
+                unnamed.file.sync()
+                if self._named(unnamed):
+                    self._sync_names()
+                    return True
+        return False
+
+    def _written_below(self, end_offset: int) -> _Unnamed | None:
         with self._lock:
             if self._directory is None or self.covers(end_offset):
+                return None
+            entries = [one for one in self.epochs.entries if one.start_offset < end_offset or one in self._saved]
+            path = self._directory / UNNAMED
+            self._disk.remove(path)
+            file = self._disk.open(path)
+            file.write(0, [checkpoint_text(_lines(entries))])
+            return _Unnamed(file, self._directory, entries, self._saved)
+
+    def _named(self, unnamed: _Unnamed) -> bool:
+        """Whether it was still what was wanted."""
+        with self._lock:
+            if self._directory != unnamed.directory:
                 return False
-            entries = self.epochs.entries
-            self._write([one for one in entries if one.start_offset < end_offset or one in self._saved])
+            if self._saved is not unnamed.before:
+                self._disk.remove(unnamed.path)
+                return False
+            self._disk.rename(unnamed.path, unnamed.directory / LEADER_EPOCH_CHECKPOINT)
+            self._saved = unnamed.entries
             return True
 
-    def _write(self, entries: list[EpochEntry]) -> None:
-        if self._directory is not None:
-            lines = [f"{epoch} {start_offset}" for epoch, start_offset in entries]
-            write_checkpoint(self._disk, self._directory / LEADER_EPOCH_CHECKPOINT, lines)
-            self._saved = entries
+    def _sync_names(self) -> None:
+        """Of a log that is deleted meanwhile none has to be safe."""
+        while (directory := self._directory) is not None:
+            try:
+                self._disk.sync_directory(directory)
+            except FileNotFoundError:
+                if self._directory == directory:
+                    raise
+            else:
+                return
 
     @contextmanager
     def moving(self, to: Path | None) -> Iterator[None]:
-        """While the log's directory gets another name. Nobody writes meanwhile, and later nobody under the old name,
-        which may be another log's by then; for a log that is deleted (None) nobody writes at all."""
+        """While the log's directory gets another name. Later nobody writes under the old name, which may be another
+        log's by then; for a log that is deleted (None) nobody writes at all."""
         with self._lock:
             yield
             self._directory = to
+
+
+def _lines(entries: Sequence[EpochEntry]) -> list[str]:
+    return [f"{epoch} {start_offset}" for epoch, start_offset in entries]
 
 
 def _below(end_offset: int, entries: Sequence[EpochEntry]) -> list[EpochEntry]:

@@ -18,7 +18,7 @@ from barnabas.storage.checkpoints import MalformedFile
 from barnabas.storage.compaction import compact
 from barnabas.storage.compaction_swap import swap_in
 from barnabas.storage.disk import SystemDisk
-from barnabas.storage.epochs_file import LEADER_EPOCH_CHECKPOINT, EpochsFile
+from barnabas.storage.epochs_file import LEADER_EPOCH_CHECKPOINT, UNNAMED, EpochsFile
 from barnabas.storage.leader_epochs import EpochEntry
 from barnabas.storage.log import Log
 from barnabas.storage.log_directories import Replica
@@ -358,6 +358,85 @@ def test_a_truncation_and_a_thread_that_syncs_write_one_after_the_other(log: Log
     assert writers == sorted(writers, reverse=True), steps
     assert len(set(writers)) == 2
     assert in_file(log) == known(log) == [(0, 0)]
+
+
+def beside_a_sync(log: Log, sync: Callable[[], None], action: Callable[[], object]) -> None:
+    """Another thread does it while this one waits for the disk to take the epochs, and does not wait for that."""
+    done = []
+
+    def before(kind: str, path: Path) -> None:
+        if kind == "sync" and path.name.startswith(LEADER_EPOCH_CHECKPOINT) and not done:
+            done.append(kind)
+            other = threading.Thread(target=action)
+            other.start()
+            other.join(10)
+            assert not other.is_alive()
+
+    log.disk.before = before  # type: ignore[attr-defined]
+    sync()
+    assert done
+
+
+def test_a_log_is_cut_while_the_disk_takes_its_epochs(log: Log) -> None:
+    append(log, b"a")
+    append(log, b"b", epoch=1)
+    work = log.unsynced()
+
+    def cut() -> None:
+        log.truncate_to(1, NOW)
+        append(log, b"c", epoch=2)
+
+    beside_a_sync(log, work.sync, cut)
+    log.synced(work)
+    assert in_file(log) == known(log) == [(0, 0), (2, 1)]
+    assert not log.disk.exists(log.directory / UNNAMED)
+
+
+def test_a_log_is_deleted_while_the_disk_takes_its_epochs() -> None:
+    disk = FaultyDisk()
+    directories, log = started(disk, Path("/a"))
+    append(log, b"a", epoch=9)
+    (directory,) = directories.online
+    partition = TopicPartition("orders", 0)
+    made: list[Log] = []
+
+    def delete_and_make_again() -> None:
+        directory.delete(partition, "0a1b")
+        made.append(directory.create(partition, Uuid(range(1, 17)), SMALL, NOW))
+
+    beside_a_sync(log, log.unsynced().sync, delete_and_make_again)
+    (new,) = made
+    assert not disk.exists(new.directory / LEADER_EPOCH_CHECKPOINT)
+    assert not disk.exists(new.directory / UNNAMED)
+
+
+def test_a_log_moves_while_the_disk_takes_its_epochs() -> None:
+    disk = FaultyDisk()
+    paths = [Path("/a"), Path("/b")]
+    directories, current = started(disk, *paths)
+    append(current, b"a", epoch=3)
+    partition = TopicPartition("orders", 0)
+    begun = begin_move(directories, partition, paths[1], SMALL, NOW, "0a1b")
+    assert isinstance(begun, Replica)
+    copy_all(current, begun.log)
+    work = begun.log.unsynced()
+    beside_a_sync(begun.log, work.sync, lambda: finish_move(directories, partition, "0a1b"))
+    assert begun.log.directory == paths[1] / "orders-0"
+    assert in_file(begun.log) == [(3, 0)]
+    assert not disk.exists(begun.log.directory / UNNAMED)
+
+
+def test_what_a_crash_left_unnamed_is_in_nobodys_way(log: Log) -> None:
+    append(log, b"a")
+    log.disk.fail("rename")  # type: ignore[attr-defined]
+    with pytest.raises(OSError, match="error"):
+        log.unsynced().sync()
+    log = after_kill(log)
+    assert log.disk.exists(log.directory / UNNAMED)
+    append(log, b"b", epoch=1)
+    sync(log)
+    assert in_file(log) == known(log) == [(0, 0), (1, 1)]
+    assert not log.disk.exists(log.directory / UNNAMED)
 
 
 def test_nothing_is_written_into_a_log_that_has_the_name_of_one_that_was_deleted(tmp_path: Path) -> None:
