@@ -17,7 +17,8 @@ from barnabas.protocol.schema import Uuid
 from barnabas.storage.checkpoints import MalformedFile
 from barnabas.storage.compaction import compact
 from barnabas.storage.compaction_swap import swap_in
-from barnabas.storage.disk import SystemDisk
+from barnabas.storage.disk import SystemDisk, SystemFile
+from barnabas.storage.durability import Unsynced
 from barnabas.storage.epochs_file import LEADER_EPOCH_CHECKPOINT, UNNAMED, EpochsFile
 from barnabas.storage.leader_epochs import EpochEntry
 from barnabas.storage.log import Log
@@ -33,10 +34,12 @@ from .faulty_disk import FaultyDisk, everything, nothing, random_part
 from .test_durability import boot, check_whole, new_disk, stop, sync, write_checkpoints
 from .test_log import CONFIG as SMALL
 from .test_log import NOW, append, batch_of
-from .test_replica_moves import copy_all, started
+from .test_replica_moves import ORDERS, copy_all, started
 
 DIRECTORY = Path("/logs/clicks-0")
 PATH = DIRECTORY / LEADER_EPOCH_CHECKPOINT
+
+Beside = Callable[[Unsynced, Callable[[], object]], None]
 
 
 def in_file(log: Log) -> list[tuple[int, ...]]:
@@ -360,24 +363,32 @@ def test_a_truncation_and_a_thread_that_syncs_write_one_after_the_other(log: Log
     assert in_file(log) == known(log) == [(0, 0)]
 
 
-def beside_a_sync(log: Log, sync: Callable[[], None], action: Callable[[], object]) -> None:
+@pytest.fixture
+def beside_a_sync(monkeypatch: pytest.MonkeyPatch) -> Beside:
     """Another thread does it while this one waits for the disk to take the epochs, and does not wait for that."""
-    done = []
 
-    def before(kind: str, path: Path) -> None:
-        if kind == "sync" and path.name.startswith(LEADER_EPOCH_CHECKPOINT) and not done:
-            done.append(kind)
-            other = threading.Thread(target=action)
-            other.start()
-            other.join(10)
-            assert not other.is_alive()
+    def beside(work: Unsynced, action: Callable[[], object]) -> None:
+        done: list[Path] = []
+        sync = SystemFile.sync
 
-    log.disk.before = before  # type: ignore[attr-defined]
-    sync()
-    assert done
+        def held(file: SystemFile) -> None:
+            if file.path.name.startswith(LEADER_EPOCH_CHECKPOINT) and not done:
+                done.append(file.path)
+                other = threading.Thread(target=action)
+                other.start()
+                other.join(10)
+                assert not other.is_alive()
+            sync(file)
+
+        monkeypatch.setattr(SystemFile, "sync", held)
+        work.sync()
+        assert done
+
+    return beside
 
 
-def test_a_log_is_cut_while_the_disk_takes_its_epochs(log: Log) -> None:
+def test_a_log_is_cut_while_the_disk_takes_its_epochs(tmp_path: Path, beside_a_sync: Beside) -> None:
+    _, log = started(SystemDisk(), tmp_path)
     append(log, b"a")
     append(log, b"b", epoch=1)
     work = log.unsynced()
@@ -386,44 +397,39 @@ def test_a_log_is_cut_while_the_disk_takes_its_epochs(log: Log) -> None:
         log.truncate_to(1, NOW)
         append(log, b"c", epoch=2)
 
-    beside_a_sync(log, work.sync, cut)
+    beside_a_sync(work, cut)
     log.synced(work)
     assert in_file(log) == known(log) == [(0, 0), (2, 1)]
-    assert not log.disk.exists(log.directory / UNNAMED)
+    assert not (log.directory / UNNAMED).exists()
 
 
-def test_a_log_is_deleted_while_the_disk_takes_its_epochs() -> None:
-    disk = FaultyDisk()
-    directories, log = started(disk, Path("/a"))
+def test_a_log_is_deleted_while_the_disk_takes_its_epochs(tmp_path: Path, beside_a_sync: Beside) -> None:
+    directories, log = started(SystemDisk(), tmp_path)
     append(log, b"a", epoch=9)
     (directory,) = directories.online
-    partition = TopicPartition("orders", 0)
     made: list[Log] = []
 
     def delete_and_make_again() -> None:
-        directory.delete(partition, "0a1b")
-        made.append(directory.create(partition, Uuid(range(1, 17)), SMALL, NOW))
+        directory.delete(ORDERS, "0a1b")
+        made.append(directory.create(ORDERS, Uuid(range(1, 17)), SMALL, NOW))
 
-    beside_a_sync(log, log.unsynced().sync, delete_and_make_again)
+    beside_a_sync(log.unsynced(), delete_and_make_again)
     (new,) = made
-    assert not disk.exists(new.directory / LEADER_EPOCH_CHECKPOINT)
-    assert not disk.exists(new.directory / UNNAMED)
+    assert not [each for each in new.directory.iterdir() if each.name.startswith(LEADER_EPOCH_CHECKPOINT)]
 
 
-def test_a_log_moves_while_the_disk_takes_its_epochs() -> None:
-    disk = FaultyDisk()
-    paths = [Path("/a"), Path("/b")]
-    directories, current = started(disk, *paths)
+def test_a_log_moves_while_the_disk_takes_its_epochs(tmp_path: Path, beside_a_sync: Beside) -> None:
+    paths = [tmp_path / "a", tmp_path / "b"]
+    directories, current = started(SystemDisk(), *paths)
     append(current, b"a", epoch=3)
-    partition = TopicPartition("orders", 0)
-    begun = begin_move(directories, partition, paths[1], SMALL, NOW, "0a1b")
+    begun = begin_move(directories, ORDERS, paths[1], SMALL, NOW, "0a1b")
     assert isinstance(begun, Replica)
     copy_all(current, begun.log)
-    work = begun.log.unsynced()
-    beside_a_sync(begun.log, work.sync, lambda: finish_move(directories, partition, "0a1b"))
+    work = begun.log.unsynced()._replace(directory=None, birth=None)
+    beside_a_sync(work, lambda: finish_move(directories, ORDERS, "0a1b"))
     assert begun.log.directory == paths[1] / "orders-0"
     assert in_file(begun.log) == [(3, 0)]
-    assert not disk.exists(begun.log.directory / UNNAMED)
+    assert not (begun.log.directory / UNNAMED).exists()
 
 
 def test_what_a_crash_left_unnamed_is_in_nobodys_way(log: Log) -> None:
