@@ -25,6 +25,9 @@ _AT_ONCE = 256
 _TOGETHER = 32
 """What is put off waits for so many others at most."""
 
+_IN_A_ROW = 32
+"""When so many have been served, it is other tasks' turn, even if more have become ready meanwhile."""
+
 Handler = Callable[[int], None]
 
 
@@ -59,15 +62,20 @@ class Poller:
         number = epoll.fileno()
         while True:
             await trio.lowlevel.wait_readable(number)
-            for descriptor, events in epoll.poll(0, _AT_ONCE):
-                # It may have been forgotten by a handler before.
-                handler = handlers.get(descriptor)
-                if handler is not None:
-                    handler(events)
-                if len(put_off) >= _TOGETHER:
+            served = 0
+            # A few clients that ask one after the other come while another is served: to be woken for each costs more
+            # than to look again.
+            while served < _IN_A_ROW and (ready := epoll.poll(0, _AT_ONCE)):
+                served += len(ready)
+                for descriptor, events in ready:
+                    # It may have been forgotten by a handler before.
+                    handler = handlers.get(descriptor)
+                    if handler is not None:
+                        handler(events)
+                    if len(put_off) >= _TOGETHER:
+                        self._catch_up()
+                if put_off:
                     self._catch_up()
-            if put_off:
-                self._catch_up()
 
     def _catch_up(self) -> None:
         for action in self._put_off:

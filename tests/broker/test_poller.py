@@ -76,3 +76,32 @@ async def test_a_handler_may_forget_another_that_is_ready_too(sockets: list[sock
         nursery.cancel_scope.cancel()
     poller.close()
     assert len(served) == 1
+
+
+@pytest.mark.trio
+async def test_those_who_always_have_more_leave_others_their_turn(sockets: list[socket.socket]) -> None:
+    poller = Poller()
+    here = sockets[0]
+    served = turns = 0
+
+    def serve(_events: int) -> None:
+        nonlocal served
+        served += 1  # and it stays readable
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            await trio.lowlevel.checkpoint()
+            turns += 1
+
+    poller.watch(here.fileno(), READABLE, serve)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(poller.run)
+        nursery.start_soon(other)
+        with trio.fail_after(10):
+            while served < 1_000:
+                await trio.lowlevel.checkpoint()
+        nursery.cancel_scope.cancel()
+    poller.close()
+    assert turns >= served / 32 - 2
+    assert turns <= served / 8
