@@ -23,7 +23,7 @@ POLL_S = 0.1
 PATIENCE_S = 120.0
 QUICK = {"linger.ms": 0, "socket.nagle.disable": True}
 FULL_QUEUE_MS = 10
-"""librdkafka asks for nothing for a second, once more records wait in its queue than it wants: the sooner the broker fills
+"""librdkafka asks for nothing for a second once more records wait in its queue than it wants: the sooner a broker fills
 it, the longer the reading takes."""
 
 
