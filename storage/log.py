@@ -405,9 +405,11 @@ class Log(ReadableLog):
         """Cleanly: synced, and so that the next one to open it reads no batch."""
         self.producers.take_snapshot()
         self.active.seal()
-        work = self.unsynced()
-        work.sync()
-        self.synced(work)
+        # Of a new log that nobody has written to, nothing has to be safe: the metadata makes it again.
+        if self.end_offset or self.birth is None:
+            work = self.unsynced()
+            work.sync()
+            self.synced(work)
         for segment in self.segments:
             segment.let_go()
 

@@ -1,6 +1,7 @@
 """Power cuts while a node opens its log directory, makes partitions, writes checkpoints, and stops.
 
-Two logs are in it: what was synced is there after a cut at any operation, and after a stop that left its marker, all.
+Three logs are in it: what was synced is there after a cut at any operation, and after a stop that left its marker, all.
+Nobody writes to the third, which may be gone: the metadata makes it again.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from .test_log import NOW, append
 
 THOROUGH = os.environ.get("BARNABAS_THOROUGH") == "1"
 PATH = Path("/data/logs")
-ORDERS, CLICKS = TopicPartition("orders", 0), TopicPartition("clicks", 3)
-TOPIC_IDS = {ORDERS: Uuid(range(16)), CLICKS: Uuid(range(1, 17))}
+ORDERS, CLICKS, EMPTY = TopicPartition("orders", 0), TopicPartition("clicks", 3), TopicPartition("empty", 0)
+TOPIC_IDS = {ORDERS: Uuid(range(16)), CLICKS: Uuid(range(1, 17)), EMPTY: Uuid(range(3, 19))}
 META = MetaProperties.fresh("cluster", 1, Uuid(range(2, 18)))
 
 
@@ -75,7 +76,7 @@ class Node:
     def stop(self) -> None:
         self.high_watermarks = {key: log.end_offset for key, log in self.directory.logs.items()}
         self.directory.close(self.high_watermarks, broker_epoch=7)
-        self.certain = dict(self.whole)
+        self.certain = {partition: state for partition, state in self.whole.items() if partition is not EMPTY}
 
     def run(self) -> None:
         self.start()
@@ -85,6 +86,7 @@ class Node:
         self.sync(ORDERS)
         self.write_checkpoints()
         self.create(CLICKS)
+        self.create(EMPTY)
         self.append(CLICKS, 3)
         self.append(ORDERS, 6)
         self.delete_records(ORDERS, 4)
@@ -98,7 +100,7 @@ class Node:
         self.delete_records(CLICKS, 8)
         self.append(CLICKS, 1)
         self.stop()
-        assert self.disk.unsafe() == []
+        assert {change.path.parent for change in self.disk.unsafe()} <= {PATH / str(EMPTY)}
 
 
 class Judge:
@@ -131,6 +133,8 @@ class Judge:
         again = LogDirectory(image.crashed(nothing), PATH, holder="one more", report=unheard)
         assert again.was_clean
         for partition, log in found.logs.items():
+            if partition == EMPTY and partition not in again.waiting:
+                continue
             assert visible(again.load(partition, CONFIG, NOW)) == visible(log)
 
     def judge(self, partition: TopicPartition, log: Log, *, clean: bool) -> None:

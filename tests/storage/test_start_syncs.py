@@ -180,3 +180,17 @@ def test_an_index_that_is_wrong_is_written_again_and_on_disk_before_it_counts(no
     assert index.read_bytes() == right
     assert [path.name for path in once_more.disk.syncs] == [index.name + ".tmp", index.parent.name]
     assert len(right) >= 16
+
+
+def test_a_stop_waits_for_no_log_that_nobody_has_written_to(node: Node) -> None:
+    written, empty = PARTITIONS[:3], PARTITIONS[3:]
+    for partition in written:
+        append(node.logs[partition], b"a record")
+    node.disk.forget()
+    again = node.stopped()
+    directories = [{node.path / str(partition) for partition in some} for some in (written, empty)]
+    assert directories[0] <= set(node.disk.syncs)
+    assert not [path for path in node.disk.syncs if path in directories[1] or path.parent in directories[1]]
+    # Kafka, too, finds all its files.
+    assert all(log.active.path(".index").exists() for log in again.logs.values())
+    assert {log.end_offset for log in again.logs.values()} == {0, 1}
