@@ -34,7 +34,8 @@ from .faulty_disk import FaultyDisk, everything, nothing, random_part
 from .test_durability import boot, check_whole, new_disk, stop, sync, write_checkpoints
 from .test_log import CONFIG as SMALL
 from .test_log import NOW, append, batch_of
-from .test_replica_moves import ORDERS, copy_all, started
+from .test_log_directories import ORDERS
+from .test_replica_moves import copy_all, started
 
 DIRECTORY = Path("/logs/clicks-0")
 PATH = DIRECTORY / LEADER_EPOCH_CHECKPOINT
