@@ -47,6 +47,11 @@ class Index:
         self._is_apart = False
         """Rows are in memory and not in the file, since `begin_anew`."""
 
+    def begin(self) -> None:
+        """Its segment is new, and nobody has to look for a file. What a crash has left under its name goes with the first
+        row, or when the segment is sealed."""
+        self._map = memoryview(b"")
+
     def __len__(self) -> int:
         self._opened()
         return self._count
@@ -105,6 +110,8 @@ class Index:
             self._room = rows
             return self._map
         file = self.disk.open(self.path)
+        if not self._room:
+            file.truncate(0)
         self._release()
         try:
             self._map = file.map(rows * self.row.size)

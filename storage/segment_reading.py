@@ -48,14 +48,16 @@ class ReadableSegment:
         self.created_ms = created_ms
         self.suffix = suffix
         self._file: File | None = None
+        self.offset_index = OffsetIndex(disk, self.path(".index"), base_offset, index_max_bytes)
+        self.time_index = TimeIndex(disk, self.path(".timeindex"), base_offset, index_max_bytes)
         log = self.path(".log")
         try:
             self.size = disk.size(log)
         except FileNotFoundError:
             self._file = disk.open(log)
             self.size = 0
-        self.offset_index = OffsetIndex(disk, self.path(".index"), base_offset, index_max_bytes)
-        self.time_index = TimeIndex(disk, self.path(".timeindex"), base_offset, index_max_bytes)
+            self.offset_index.begin()
+            self.time_index.begin()
         self.transaction_index = TransactionIndex(disk, self.path(".txnindex"), base_offset)
         self._latest: tuple[int, int] | None = None
         self._first_timestamp: int | None = None
