@@ -48,8 +48,8 @@ class Index:
         """Rows are in memory and not in the file, since `begin_anew`."""
 
     def begin(self) -> None:
-        """Its segment is new, and nobody has to look for a file. What a crash has left under its name goes with the first
-        row, or when the segment is sealed."""
+        """Its segment is new, and nobody has to look for a file. What a crash has left under its name goes with the
+        first row, or when the segment is sealed."""
         self._map = memoryview(b"")
 
     def __len__(self) -> int:
