@@ -297,8 +297,11 @@ class LogDirectory:
         return self._ids_read[path]
 
     def _was_new(self, partition: TopicPartition) -> bool:
-        """It may have been made and never synced."""
-        return not self.was_clean and (partition in self._recovered or not self._recovery_points.get(partition))
+        """It may have been made and never synced: by a clean stop neither, if there was nothing in it."""
+        recovery_point = self._recovery_points.get(partition)
+        if self.was_clean:
+            return recovery_point == 0
+        return partition in self._recovered or not recovery_point
 
     def load(self, partition: TopicPartition, config: TopicConfig, now_ms: int, *, future: bool = False) -> Log:
         """Open a log that is waiting. It may raise OSError or MalformedFile, and then waits on."""
