@@ -399,6 +399,19 @@ def test_a_topic_id_that_was_safe_is_not_taken_for_a_torn_one() -> None:
     assert "write its two lines again" in directories.offline[B]
 
 
+def test_an_empty_log_that_is_torn_after_a_clean_stop_is_made_again() -> None:
+    """The stop did not wait for it."""
+    disk = MemoryDisk()
+    first = opened(disk, A, B)
+    create(first, ORDERS, CLICKS)
+    first.close({})
+    put(disk, B / "clicks-0" / "partition.metadata", b"")
+    directories = opened(disk, A, B)
+    assert len(directories.set_aside_strays(everywhere, unique_names())) == 1
+    assert list(load_all(directories)) == [ORDERS]
+    assert not directories.offline
+
+
 @pytest.mark.parametrize("content", [b"", b"nonsense", b"version: 0\ntopic_id: xx\n", b"version: 0\n", b"\xff\xfe"])
 @pytest.mark.parametrize("strays_first", [True, False])
 def test_a_topic_id_that_cannot_be_read(content: bytes, strays_first: bool) -> None:
@@ -406,6 +419,7 @@ def test_a_topic_id_that_cannot_be_read(content: bytes, strays_first: bool) -> N
     disk = MemoryDisk()
     first = opened(disk, A, B)
     create(first, ORDERS, CLICKS)
+    append(first.online[1].logs[CLICKS], b"a record")
     first.close({})
     put(disk, B / "clicks-0" / "partition.metadata", content)
     directories = opened(disk, A, B)
