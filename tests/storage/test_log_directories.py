@@ -415,7 +415,7 @@ def test_an_empty_log_that_is_torn_after_a_clean_stop_is_made_again() -> None:
 @pytest.mark.parametrize("content", [b"", b"nonsense", b"version: 0\ntopic_id: xx\n", b"version: 0\n", b"\xff\xfe"])
 @pytest.mark.parametrize("strays_first", [True, False])
 def test_a_topic_id_that_cannot_be_read(content: bytes, strays_first: bool) -> None:
-    """Kafka takes the directory offline, or by some of these is ended itself (test_garbage_against_kafka.py)."""
+    """Kafka takes the directory offline, or by some of these is ended itself."""
     disk = MemoryDisk()
     first = opened(disk, A, B)
     create(first, ORDERS, CLICKS)
