@@ -259,7 +259,7 @@ class _Encoder:
         kept, begin = code.variable("kept"), code.variable("begin")
         code.line(f"{kept} = type({items}) is Kept")
         with code.block(f"if {kept} and {self.version} in {items}.encoded:"):
-            code.line(f"{self._chunks}.append({items}.encoded[{self.version}])")
+            code.line(f"{self._append}({items}.encoded[{self.version}])")
         with code.block("else:"):
             code.line(f"{begin} = len({self._chunks})")
             yield
