@@ -21,7 +21,7 @@ from barnabas.protocol.compression import Compression, compress
 from barnabas.protocol.record import NO_OFFSET, Record
 from barnabas.protocol.varint import varint
 
-__all__ = ["build_batch", "build_empty_batch"]
+__all__ = ["assemble_batch", "build_batch", "build_empty_batch"]
 
 _MAX_INT64 = 2**63 - 1
 _NULL = varint(-1)
@@ -85,7 +85,7 @@ def build_batch(
     attributes = _attributes(timestamp_type, transactional, control) | compression
     if delete_horizon_ms is not None:
         attributes |= Attributes.DELETE_HORIZON
-    return _assemble(
+    return assemble_batch(
         compress(compression, b"".join(parts), compression_level),
         base_offset=base_offset,
         leader_epoch=leader_epoch,
@@ -114,7 +114,7 @@ def build_empty_batch(
     leader_epoch: int = NO_PARTITION_LEADER_EPOCH,
 ) -> bytes:
     """The header that the cleaner leaves where it removed all records, so that their producer stays known."""
-    return _assemble(
+    return assemble_batch(
         b"",
         base_offset=base_offset,
         leader_epoch=leader_epoch,
@@ -173,7 +173,7 @@ def _record_body(record: Record, timestamp_delta: int, offset_delta: int) -> byt
     return b"".join(parts)
 
 
-def _assemble(
+def assemble_batch(
     body: bytes,
     *,
     base_offset: int,
@@ -187,6 +187,7 @@ def _assemble(
     base_sequence: int,
     record_count: int,
 ) -> bytes:
+    """A header before records that are encoded, and packed, already."""
     checked = _CHECKED.pack(
         attributes,
         last_offset_delta,

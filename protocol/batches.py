@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from enum import IntEnum
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from barnabas.protocol import checksum
 from barnabas.protocol.compression import Compression
@@ -35,6 +35,7 @@ __all__ = [
     "iterate_batches",
     "set_append_time",
     "set_max_timestamp",
+    "set_producer",
     "stamp",
 ]
 
@@ -55,24 +56,27 @@ LEADER_EPOCH_AT = 12
 MAGIC_AT = 16
 CRC_AT = 17
 ATTRIBUTES_AT = 21
+PRODUCER_AT = 43
 
 _MIN_LENGTH = HEADER_BYTES - LOG_OVERHEAD_BYTES
 _MIN_LEGACY_LENGTH = 14  # a message of magic 0 without key and value
+_INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
 _UINT32 = struct.Struct(">I")
 _INT64 = struct.Struct(">q")
+_PRODUCER = struct.Struct(">qhi")
 _ATTRIBUTES_TO_MAX_TIMESTAMP = struct.Struct(">hiqq")
 
 
 class Attributes:
     """The bits of a batch's attributes. Kafka gives the others no meaning."""
 
-    COMPRESSION = 0x07
-    LOG_APPEND_TIME = 0x08
-    TRANSACTIONAL = 0x10
-    CONTROL = 0x20
-    DELETE_HORIZON = 0x40
-    KNOWN = 0x7F
+    COMPRESSION: Final = 0x07
+    LOG_APPEND_TIME: Final = 0x08
+    TRANSACTIONAL: Final = 0x10
+    CONTROL: Final = 0x20
+    DELETE_HORIZON: Final = 0x40
+    KNOWN: Final = 0x7F
 
 
 _COMPRESSIONS = tuple(Compression)
@@ -321,6 +325,18 @@ def stamp(buffer: bytearray | memoryview, position: int, base_offset: int, leade
     """Write what the partition's leader decides into the batch at `position`; its checksum stays right."""
     _INT64.pack_into(buffer, position, base_offset)
     _INT32.pack_into(buffer, position + LEADER_EPOCH_AT, leader_epoch)
+
+
+def set_producer(
+    buffer: bytearray | memoryview, position: int, producer_id: int, producer_epoch: int, base_sequence: int
+) -> None:
+    """Make the batch one that this producer sends, outside of transactions, whoever wrote it; its checksum is new."""
+    batch = Batch(buffer, position)
+    stamp(buffer, position, 0, NO_PARTITION_LEADER_EPOCH)
+    attributes = batch.attributes & Attributes.KNOWN & ~Attributes.TRANSACTIONAL
+    _INT16.pack_into(buffer, position + ATTRIBUTES_AT, attributes)
+    _PRODUCER.pack_into(buffer, position + PRODUCER_AT, producer_id, producer_epoch, base_sequence)
+    _UINT32.pack_into(buffer, position + CRC_AT, batch.compute_crc())
 
 
 def set_append_time(buffer: bytearray | memoryview, position: int, now_ms: int) -> None:

@@ -15,6 +15,11 @@ __all__ = ["ErrorCode", "KafkaError", "MalformedFrame"]
 class ErrorCode(IntEnum):
     """What Kafka 4.3.1 answers with; `retriable` as Kafka's own clients take it."""
 
+    @classmethod
+    def _missing_(cls, value: object) -> ErrorCode | None:
+        """Of somebody who is newer than this."""
+        return cls.UNKNOWN_SERVER_ERROR if isinstance(value, int) else None
+
     UNKNOWN_SERVER_ERROR = -1
     NONE = 0
     OFFSET_OUT_OF_RANGE = 1

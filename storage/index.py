@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from struct import Struct
+from typing import ClassVar
 
 from barnabas.storage.disk import Disk
 
@@ -28,8 +29,8 @@ class CorruptIndex(Exception):  # noqa: N818 - a state of the file, which is men
 class Index:
     """Rows of one width. Nothing is opened before a row is asked for."""
 
-    row: Struct
-    rows_for_sealing = 0
+    row: ClassVar[Struct]
+    rows_for_sealing: ClassVar[int] = 0
     """Left for the moment at which the segment is sealed."""
 
     def __init__(self, disk: Disk, path: Path, base_offset: int, max_bytes: int) -> None:
@@ -51,6 +52,11 @@ class Index:
         """Its segment is new, and nobody has to look for a file. What a crash has left under its name goes with the
         first row, or when the segment is sealed."""
         self._map = memoryview(b"")
+
+    def make(self) -> None:
+        """The same, and the file is there, empty."""
+        self.clear()
+        self.begin()
 
     def __len__(self) -> int:
         self._opened()
@@ -223,7 +229,7 @@ class Index:
 class OffsetIndex(Index):
     """Rows of (offset, position): the batch that ends with the offset begins at the position."""
 
-    row = Struct(">ii")
+    row: ClassVar[Struct] = Struct(">ii")
 
     def can_hold(self, offset: int) -> bool:
         return 0 <= offset - self.base_offset <= MAX_RELATIVE_OFFSET
@@ -282,8 +288,8 @@ class OffsetIndex(Index):
 class TimeIndex(Index):
     """Rows of (timestamp, offset): no batch up to the one that ends with the offset has a later timestamp."""
 
-    row = Struct(">qi")
-    rows_for_sealing = 1
+    row: ClassVar[Struct] = Struct(">qi")
+    rows_for_sealing: ClassVar[int] = 1
 
     NOTHING = -1
     """Kafka's "no timestamp", also of an index without rows."""

@@ -127,15 +127,20 @@ class Log(ReadableLog):
         self._append(batches, chunks, now_ms)
         return Appended(first_offset, self.end_offset - 1, append_time_ms)
 
-    def append_as_follower(self, records: Bytes, now_ms: int) -> Appended | None:
+    def append_as_follower(self, records: Bytes, now_ms: int, *, leader_epoch: int | None = None) -> Appended | None:
         """Append what the leader sent, with the offsets and epochs that it gave; None if that is no whole batch.
 
-        What follows the last whole batch is left alone. Offsets may leave gaps and never go back.
+        What follows the last whole batch is left alone. Offsets may leave gaps and never go back. A batch of an epoch
+        that is later than the one in which the leader was asked ends it, too: it may have been written after the leader
+        had lost its leadership, and had come back with another log.
         """
         found = iterate_batches(records)
         batches: list[Batch] = []
         following = self.end_offset
+        end = 0
         for batch in found:
+            if leader_epoch is not None and batch.partition_leader_epoch > leader_epoch:
+                break
             try:
                 batch.check()
             except MalformedFrame as error:
@@ -147,6 +152,7 @@ class Log(ReadableLog):
                 )
             following = batch.next_offset
             batches.append(batch)
+            end = found.position
         if not batches:
             return None
         self.producers.check_all(batches, AppendOrigin.REPLICATION)
@@ -154,7 +160,8 @@ class Log(ReadableLog):
             # An epoch that begins in the gap is told by no record.
             latest = self.epochs.latest
             self.epochs_unsaved |= latest is not None and latest.start_offset >= self.end_offset
-        self._append(batches, [memoryview(records)[: found.position]], now_ms)
+        for some in [batches] if end <= self._roll_bytes else _portions(batches, self._roll_bytes):
+            self._append(some, [memoryview(records)[some[0].position : some[-1].end]], now_ms)
         return Appended(batches[0].base_offset, self.end_offset - 1, NO_TIMESTAMP)
 
     def _append(self, batches: Sequence[Batch], chunks: Sequence[bytes | memoryview], now_ms: int) -> None:
@@ -282,8 +289,12 @@ class Log(ReadableLog):
     # Cutting
 
     def truncate_to(self, offset: int, now_ms: int) -> bool:
-        """Drop every record from `offset` on, and say whether there were any."""
+        """Drop every record from `offset` on, and say whether there were any. Nor is an epoch left that has begun at
+        the end and written nothing: its leader may not have it.
+
+        Before anything is appended, the recovery point has to be written down where it was."""
         if offset >= self.end_offset:
+            self.epochs_unsaved |= self.epochs.truncate_from_end(self.end_offset)
             return False
         self.cuts += 1
         if offset < self.segments[0].base_offset:
@@ -291,6 +302,8 @@ class Log(ReadableLog):
             return True
         # From the end, so that a process that dies here leaves no hole.
         behind = [segment for segment in reversed(self.segments[1:]) if segment.base_offset > offset]
+        # If it cannot be read there, nothing is cut.
+        self.segments[-1 - len(behind)].find(offset)
         if behind:
             self.delete_segments(behind)
             self._sync_deletion()
@@ -299,9 +312,10 @@ class Log(ReadableLog):
         self.start_offset = min(self.start_offset, offset)
         self._unsync(offset)
         self.epochs.truncate_from_end(offset)
-        self._save_epochs()
+        self.epochs_unsaved = True
         self.reload_producers(now_ms)
         self._sync_cut()
+        self._save_epochs()
         return True
 
     def _sync_deletion(self) -> None:
@@ -311,22 +325,31 @@ class Log(ReadableLog):
 
     def _sync_cut(self) -> None:
         """For once the log waits for the disk. What was cut off and came back after a power cut, behind records that
-        were appended since, would pass for theirs: epochs and offsets would fit, and no follower would find out."""
+        were appended since, would pass for theirs: epochs and offsets would fit, and no follower would find out. The
+        epochs are written after that, for what comes back needs them; where there is no room for them it is done
+        before the next append."""
         self.active.sync()
         self.disk.sync_directory(self.directory)
 
     def truncate_fully_and_start_at(self, offset: int, now_ms: int) -> None:
-        """Drop everything; the next record gets `offset`."""
+        """Drop everything; the next record gets `offset`. Whatever fails, the log has a segment."""
         self.cuts += 1
-        self.delete_segments(list(self.segments))
-        self.segments.append(self.new_segment(offset, now_ms))
+        first = next((segment for segment in self.segments if segment.base_offset == offset), None)
+        kept = first or self.new_segment(offset, now_ms)
+        self.delete_segments([segment for segment in self.segments if segment is not kept])
+        self.segments = [kept]
+        if first is not None:
+            first.truncate(offset)
+            first.forget_indexes()
         self.start_offset = self.end_offset = offset
         self._unsync(offset)
-        self._sync_deletion()
         self.epochs.clear()
-        self._save_epochs()
+        self.epochs_unsaved = True
         self.producers.truncate_fully_and_start_at(offset)
+        self._sync_deletion()
         self._sync_cut()
+        self.synced_offset = offset
+        self._save_epochs()
 
     def advance_start(self, offset: int) -> bool:
         """Records below `offset` may be read no more; whole segments of them become due for deletion."""
@@ -418,3 +441,16 @@ def _with_append_time(batch: Batch, now_ms: int) -> Batch:
     stamped = bytearray(memoryview(batch.buffer)[batch.position : batch.end])
     set_max_timestamp(stamped, 0, TimestampType.LOG_APPEND_TIME, now_ms)
     return Batch(stamped)
+
+
+def _portions(batches: Sequence[Batch], most_bytes: int) -> list[list[Batch]]:
+    """What is more than a segment can hold came from several of them."""
+    portions: list[list[Batch]] = []
+    room = 0
+    for batch in batches:
+        if batch.size > room:
+            portions.append([])
+            room = most_bytes
+        portions[-1].append(batch)
+        room -= batch.size
+    return portions

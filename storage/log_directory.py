@@ -70,6 +70,14 @@ class LogPlace(NamedTuple):
     start_offset: int
 
 
+def _make_safe(disk: Disk, path: Path) -> None:
+    """Where the directory is missing. What is safe in one whose name is not is lost with it."""
+    missing = [each for each in (path, *path.parents) if not disk.exists(each)]
+    disk.make_directory(path)
+    for each in missing:
+        disk.sync_directory(each.parent)
+
+
 class LogDirectory:
     """A log directory that is ours: its lock is held until `close` or `abandon`."""
 
@@ -87,7 +95,7 @@ class LogDirectory:
         Raises DiskLocked if another process has it, OSError and MalformedFile if it cannot be read, UnknownDirectory if
         it holds what is not Kafka's.
         """
-        disk.make_directory(path)
+        _make_safe(disk, path)
         self.disk = disk
         self.path = path
         self.report = report

@@ -116,4 +116,7 @@ class ReadableLog:
         return None if found is None else FoundOffset(*found)
 
     def _failed(self, what: str, error: OSError) -> KafkaError:
-        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.directory}: {what} failed: {error.strerror or error}")
+        message = f"{self.directory}: {what} failed: {error.strerror or error}"
+        failure = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, message)
+        failure.__cause__ = error  # `raise from` alone would be lost where this is compiled
+        return failure

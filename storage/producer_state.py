@@ -124,13 +124,14 @@ class ProducerState:
         if found is None:
             return None
         first_offset = producer.transaction_first_offset
-        others = (offset for offset in self._ongoing if offset != first_offset)
+        # In rising order: of the first two, one is another's.
+        others = [offset for offset in self._ongoing[:2] if offset != first_offset]
         return CompletedTransaction(
             producer_id=batch.producer_id,
             first_offset=first_offset,
             last_offset=batch.base_offset,
             aborted=found[0].type is ControlRecordType.ABORT,
-            last_stable_offset=next(others, batch.base_offset + 1),
+            last_stable_offset=others[0] if others else batch.base_offset + 1,
         )
 
     def apply(self, batch: Batch) -> None:

@@ -173,12 +173,14 @@ class Segment(ReadableSegment):
     # Ending
 
     def seal(self) -> None:
-        """Nothing more will be appended: the time index gets its last row, and both lose the space they do not need."""
+        """Nothing more will be appended: the time index gets its last row, and both lose the space they do not need. Of
+        a log that nobody has written to Kafka misses no time index."""
         if self._uncut:
             self._cut()
         self.time_index.append_if_later(*self.latest)
         self.offset_index.trim()
-        self.time_index.trim()
+        if self.size or self.base_offset or self.disk.exists(self.time_index.path):
+            self.time_index.trim()
 
     def seal_again(self) -> None:
         """Where a crash may have interrupted it."""

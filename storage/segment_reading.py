@@ -56,7 +56,9 @@ class ReadableSegment:
         except FileNotFoundError:
             self._file = disk.open(log)
             self.size = 0
-            self.offset_index.begin()
+            # Kafka misses the one and not the other. After a stop that is an error in its log; after a kill it reads
+            # that segment before all others, and would learn from it where an epoch begins that began earlier.
+            self.offset_index.make()
             self.time_index.begin()
         self.transaction_index = TransactionIndex(disk, self.path(".txnindex"), base_offset)
         self._latest: tuple[int, int] | None = None

@@ -15,6 +15,7 @@ from barnabas.storage.meta_properties import MetaProperties
 from tests.kafka.broker import KafkaBroker
 
 from .conftest import Place
+from .faulty_disk import FaultyDisk, nothing
 from .test_log import CONFIG, NOW, append, everything
 
 TOPIC_ID = Uuid(range(16))
@@ -34,6 +35,16 @@ def unheard(_line: str) -> None:
 def opened(place: Place, lines: list[str] | None = None) -> LogDirectory:
     report = lines.append if lines is not None else unheard
     return LogDirectory(place.disk, place.directory / "data", holder="pid 1", report=report)
+
+
+def test_a_power_cut_does_not_take_the_directory_itself() -> None:
+    disk, path = FaultyDisk(), Path("/mounted/kafka/data")
+    disk.make_directory(Path("/mounted"))
+    disk.sync_directory(Path("/"))
+    directory = LogDirectory(disk, path, holder="pid 1", report=unheard)
+    directory.format(MetaProperties.fresh("cluster", 1, Uuid(range(1, 17))))
+    found = LogDirectory(disk.crashed(nothing), path, holder="pid 2", report=unheard)
+    assert found.meta == directory.meta
 
 
 def test_a_clean_stop_is_a_clean_start(place: Place) -> None:

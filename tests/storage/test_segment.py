@@ -163,6 +163,40 @@ def test_bytes_that_are_no_batch_are_told_with_their_place(place: Place) -> None
         segment.file.truncate(len(data))
 
 
+def sizes(place: Place) -> dict[str, int]:
+    return {name[20:]: place.disk.size(place.directory / name) for name in place.disk.names(place.directory)}
+
+
+def test_a_log_that_nobody_has_written_to_has_an_offset_index_and_may_have_a_time_index(place: Place) -> None:
+    place.disk.open(place.directory / file_name(0, ".index")).write(0, [b"left behind by a crash"])
+    segment = segment_at(place, 0)
+    assert sizes(place) == {".log": 0, ".index": 0}
+    segment.close()
+    assert sizes(place) == {".log": 0, ".index": 0}
+    # With room for rows, and all of its batches cut off again.
+    fill(segment, COUNTS)
+    segment.truncate(0)
+    assert min(sizes(place).values()) == sizes(place)[".log"] == 0 < sizes(place)[".timeindex"]
+    segment.close()
+    assert sizes(place) == {".log": 0, ".index": 0, ".timeindex": 0}
+
+
+def test_a_later_segment_that_is_empty_has_both_indexes_when_it_is_closed(place: Place) -> None:
+    segment = segment_at(place)
+    assert sizes(place) == {".log": 0, ".index": 0}
+    segment.close()
+    assert sizes(place) == {".log": 0, ".index": 0, ".timeindex": 0}
+
+
+def test_a_segment_whose_records_have_no_times_has_a_time_index(place: Place) -> None:
+    """Else the next start would take it for lost."""
+    segment = segment_at(place)
+    data = build_batch([Record(value=b"v", timestamp=-1)], base_offset=BASE)
+    segment.append([Batch(data)], [data])
+    segment.close()
+    assert place.disk.size(segment.path(".timeindex")) == 0
+
+
 def test_missing_and_impossible_indexes_are_found(place: Place) -> None:
     segment = segment_at(place)
     fill(segment, COUNTS)

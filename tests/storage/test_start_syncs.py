@@ -194,3 +194,28 @@ def test_a_stop_waits_for_no_log_that_nobody_has_written_to(node: Node) -> None:
     # Kafka, too, finds all its files.
     assert all(log.active.path(".index").exists() for log in again.logs.values())
     assert {log.end_offset for log in again.logs.values()} == {0, 1}
+
+
+def test_a_stop_makes_no_file_for_a_log_that_nobody_has_written_to(node: Node) -> None:
+    """They are looked for where many have been removed lately, and that took most of a stop with many."""
+
+    def files() -> set[Path]:
+        return {path for partition in PARTITIONS for path in (node.path / str(partition)).iterdir()}
+
+    before = files()
+    again = node.stopped()
+    assert files() == before
+    assert {path.suffix for path in before} == {".log", ".index", ".metadata"}
+    for log in again.logs.values():
+        append(log, b"a record")
+    again.stopped()
+    assert {path.suffix for path in files() - before} == {".timeindex", ".snapshot", ""}
+
+
+def test_a_stop_makes_the_index_that_a_kill_has_prevented(node: Node) -> None:
+    path = node.logs[PARTITIONS[7]].active.path(".index")
+    path.unlink()
+    again = node.killed()
+    assert not path.exists()
+    again.stopped()
+    assert path.exists()
