@@ -35,9 +35,10 @@ def alter_configs(
     request: AlterConfigsRequest,
     *,
     at_broker: bool = True,
+    forwarded: bool = False,
     may_alter: Callable[[ConfigResource], bool] = anyone,
 ) -> Outcome[MetadataRecord, AlterConfigsResponse]:
-    """`at_broker` as in incremental_alter_configs."""
+    """`at_broker` and `forwarded` as in incremental_alter_configs."""
     changes: list[_Change] = [
         Change(ConfigResource(resource.resource_type, resource.resource_name), resource.configs)
         for resource in request.resources
@@ -45,7 +46,7 @@ def alter_configs(
 
     def alter(change: _Change) -> list[MetadataRecord]:
         configs = {config.name: config.value for config in change.configs}
-        return replace_resource(controller, change.resource, configs, forwarded=at_broker)
+        return replace_resource(controller, change.resource, configs, forwarded=at_broker or forwarded)
 
     def preprocess(change: _Change) -> bool:
         nulls = [config.name for config in change.configs if config.value is None]

@@ -30,7 +30,7 @@ def register_controller(
     if not controller.image.required_metadata_version.controller_registration:
         return _refused(ErrorCode.UNSUPPORTED_VERSION, "metadata.version 3.7-IV0 or higher is needed")
     if any(listener.security_protocol not in SECURITY_PROTOCOLS for listener in request.listeners):
-        return _refused(ErrorCode.UNKNOWN_SERVER_ERROR, None)
+        return _refused(ErrorCode.UNKNOWN_SERVER_ERROR, "A listener has a security protocol that there is not.")
     record = RegisterControllerRecord(
         controller_id=request.controller_id,
         incarnation_id=request.incarnation_id,
@@ -40,5 +40,5 @@ def register_controller(
     return Outcome([MetadataRecord(record)], ControllerRegistrationResponse())
 
 
-def _refused(code: ErrorCode, message: str | None) -> Outcome[MetadataRecord, ControllerRegistrationResponse]:
+def _refused(code: ErrorCode, message: str) -> Outcome[MetadataRecord, ControllerRegistrationResponse]:
     return Outcome(reply=ControllerRegistrationResponse(error_code=code, error_message=message))

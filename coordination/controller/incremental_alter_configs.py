@@ -26,6 +26,7 @@ from barnabas.coordination.controller.config_requests import (
     check_named_once,
     check_own_broker,
 )
+from barnabas.coordination.controller.errors import NO_ERROR, ApiError, api_error
 from barnabas.coordination.controller.permissions import anyone
 from barnabas.coordination.controller.state import Controller
 from barnabas.coordination.outcome import Outcome
@@ -51,11 +52,12 @@ def incremental_alter_configs(
     request: IncrementalAlterConfigsRequest,
     *,
     at_broker: bool = True,
+    forwarded: bool = False,
     may_alter: Callable[[ConfigResource], bool] = anyone,
     alter_loggers: Callable[[ConfigResource, Sequence[AlterableConfig]], None] = no_loggers,
 ) -> Outcome[MetadataRecord, IncrementalAlterConfigsResponse]:
-    """`at_broker`: this node was asked as a broker, and passes on what it finds no fault with. `alter_loggers` alters
-    what no log keeps, or raises KafkaError."""
+    """`at_broker`: this node was asked as a broker, and passes on what it finds no fault with. `forwarded`: another
+    broker has done that. `alter_loggers` alters what no log keeps, or raises KafkaError."""
     changes: list[_Change] = [
         Change(ConfigResource(resource.resource_type, resource.resource_name), resource.configs)
         for resource in request.resources
@@ -63,7 +65,7 @@ def incremental_alter_configs(
 
     def alter(change: _Change) -> list[MetadataRecord]:
         operations = {config.name: ConfigOperation(config.config_operation, config.value) for config in change.configs}
-        return alter_resource(controller, change.resource, operations, forwarded=at_broker)
+        return alter_resource(controller, change.resource, operations, forwarded=at_broker or forwarded)
 
     def preprocess(change: _Change) -> bool:
         nulls = [config.name for config in change.configs if config.value is None and config.config_operation != DELETE]
@@ -79,12 +81,30 @@ def incremental_alter_configs(
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"There is no resource type {change.resource.type}.")
         return True
 
+    loggers: list[tuple[ConfigResource, ApiError]] = []
+    if not at_broker:
+        loggers = [(one.resource, _alter_loggers(one, alter_loggers)) for one in changes if _is_of_loggers(one)]
+        changes = [one for one in changes if not _is_of_loggers(one)]
     altered = alter_resources(
         controller, changes, at_broker=at_broker, preprocess=preprocess, alter=alter, may_alter=may_alter
     )
-    responses = answers(AlterConfigsResourceResponse, altered.results)
+    responses = answers(AlterConfigsResourceResponse, [*altered.results, *loggers])
     records = [] if request.validate_only else altered.records
     return Outcome(records, IncrementalAlterConfigsResponse(responses=responses))
+
+
+def _is_of_loggers(change: _Change) -> bool:
+    return ResourceType(change.resource.type) is ResourceType.BROKER_LOGGER
+
+
+def _alter_loggers(
+    change: _Change, alter_loggers: Callable[[ConfigResource, Sequence[AlterableConfig]], None]
+) -> ApiError:
+    try:
+        alter_loggers(change.resource, change.configs)
+    except KafkaError as error:
+        return api_error(error)
+    return NO_ERROR
 
 
 def _applied(controller: Controller, change: _Change) -> dict[str, str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 
 from barnabas.coordination.cluster.broker import FENCE, UNFENCE, BrokerRegistration
 from barnabas.coordination.cluster.partition import NO_LEADER, Partition
 from barnabas.coordination.cluster.records import MetadataRecord
 from barnabas.coordination.cluster.topics import Topic
 from barnabas.coordination.controller.partition_change import Election, PartitionChanger
+from barnabas.coordination.controller.placed import Place
 from barnabas.coordination.controller.state import Controller
 from barnabas.protocol.directory_ids import UNASSIGNED
 from barnabas.protocol.records.cluster_metadata import BrokerRegistrationChangeRecord, UnregisterBrokerRecord
@@ -30,8 +32,6 @@ __all__ = [
 
 NOBODY = NO_LEADER
 
-Place = tuple[Topic, int, Partition]
-
 
 def partition_changer(
     controller: Controller,
@@ -39,9 +39,12 @@ def partition_changer(
     number: int,
     partition: Partition,
     is_alive: Callable[[int], bool] | None = None,
+    min_insync_replicas: Callable[[str], int] | None = None,
 ) -> PartitionChanger:
-    """`is_alive` takes the place of the brokers' present state, where that is about to change."""
+    """`is_alive` takes the place of the brokers' present state, where that is about to change; and
+    `min_insync_replicas` that of the configurations, where many partitions ask the same of them."""
     alive = is_alive or controller.is_active
+    smallest = min_insync_replicas or controller.effective_min_insync_replicas
 
     def may_lead(broker_id: int) -> bool:
         broker = controller.image.brokers.get(broker_id)
@@ -56,7 +59,7 @@ def partition_changer(
         may_lead=may_lead,
         default_directory=lambda broker_id: default_directory(controller, broker_id),
         version=controller.image.required_metadata_version,
-        min_insync_replicas=controller.effective_min_insync_replicas(topic.name),
+        min_insync_replicas=smallest(topic.name),
         eligible_leader_replicas_enabled=controller.image.eligible_leader_replicas_enabled,
     )
 
@@ -67,7 +70,7 @@ def default_directory(controller: Controller, broker_id: int) -> Uuid:
 
 
 def has_leaderships(controller: Controller, broker_id: int) -> bool:
-    return any(partition.leader == broker_id for _, _, partition in controller.image.topics.partitions())
+    return controller.placed.leads(broker_id)
 
 
 def leader_and_isr_updates(
@@ -86,10 +89,12 @@ def leader_and_isr_updates(
             return False
         return broker_id == add or controller.is_active(broker_id)
 
+    min_insync_replicas = cache(controller.effective_min_insync_replicas)
+    unclean_election_enabled = cache(controller.unclean_election_enabled)
     records = []
     for topic, number, partition in places:
-        changer = partition_changer(controller, topic, number, partition, is_alive)
-        if controller.unclean_election_enabled(topic.name):
+        changer = partition_changer(controller, topic, number, partition, is_alive, min_insync_replicas)
+        if unclean_election_enabled(topic.name):
             changer.election = Election.UNCLEAN
         if unclean_shutdown != NOBODY:
             changer.unclean_shutdown = (unclean_shutdown,)
@@ -106,7 +111,7 @@ def broker_fenced(controller: Controller, broker: BrokerRegistration) -> list[Me
 
 
 def broker_unfenced(controller: Controller, broker: BrokerRegistration) -> list[MetadataRecord]:
-    leaderless = [place for place in controller.image.topics.partitions() if place[2].leader == NO_LEADER]
+    leaderless = controller.placed.without_leader(controller.image)
     records = leader_and_isr_updates(controller, leaderless, add=broker.id)
     return [_change(broker, 0, fenced=UNFENCE), *records]
 
@@ -158,12 +163,11 @@ def directories_cordoned(broker: BrokerRegistration, cordoned: Sequence[Uuid] | 
 
 
 def _in_isr(controller: Controller, broker_id: int) -> list[Place]:
-    return [place for place in controller.image.topics.partitions() if broker_id in place[2].isr]
+    return controller.placed.in_sync(controller.image, broker_id)
 
 
 def _eligible(controller: Controller, broker_id: int) -> list[Place]:
-    places = controller.image.topics.partitions()
-    return [place for place in places if broker_id in place[2].eligible_leader_replicas]
+    return controller.placed.eligible(controller.image, broker_id)
 
 
 def _change(

@@ -19,6 +19,7 @@ from barnabas.coordination.cluster.delta import ImageDelta
 from barnabas.coordination.cluster.image import ClusterImage
 from barnabas.coordination.cluster.records import MetadataRecord
 from barnabas.coordination.controller.config_rules import ConfigLayers, ConfigRules
+from barnabas.coordination.controller.placed import PlacedPartitions
 from barnabas.coordination.controller.settings import ControllerSettings
 from barnabas.coordination.outcome import Outcome
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -71,6 +72,11 @@ class Controller:
     image: ClusterImage = field(default_factory=ClusterImage)
     """Of the whole log, what is not committed yet included."""
     sessions: dict[int, BrokerSession] = field(default_factory=dict)
+    placed: PlacedPartitions = field(init=False)
+    """The image's partitions by their brokers."""
+
+    def __post_init__(self) -> None:
+        self.placed = PlacedPartitions.of(self.image)
 
     def activate(self, now_ms: int, *, gone: Container[int] = ()) -> None:
         """This node has become the active controller: whoever is unfenced has a session's time to be heard of, but for
@@ -84,6 +90,12 @@ class Controller:
             for broker in self.image.brokers.values()
         }
 
+    def excuse(self, duration_ms: int) -> None:
+        """For so long this controller has heard nobody, whoever spoke."""
+        for session in self.sessions.values():
+            if session.contact_ms is not None:
+                session.contact_ms += duration_ms
+
     def apply(
         self, outcome: Outcome[MetadataRecord, Any], base_offset: int, *, epoch: int = 0, timestamp_ms: int = 0
     ) -> ImageDelta:
@@ -91,6 +103,7 @@ class Controller:
         delta = ImageDelta()
         if outcome.records:
             self.image.apply_batch(outcome.records, base_offset, epoch=epoch, timestamp_ms=timestamp_ms, delta=delta)
+            self.placed.follow(delta)
         for broker_id in delta.brokers:
             self._follow_registration(broker_id)
         if isinstance(outcome, SessionOutcome) and outcome.heard is not None:

@@ -52,14 +52,17 @@ class Followed:
 
     def is_news(self, data: PartitionData) -> bool:
         changed = self.high_watermark != data.high_watermark or self.log_start_offset != data.log_start_offset
-        return changed or bool(data.error_code) or _size(data) > 0 or data.diverging_epoch is not None
+        is_sent_on = data.preferred_read_replica >= 0 or data.diverging_epoch is not None
+        return changed or bool(data.error_code) or _size(data) > 0 or is_sent_on
 
-    def tell(self, data: PartitionData) -> bool:
+    def tell(self, data: PartitionData, *, of_follower: bool) -> bool:
         """Whether there is news in it; what is told is remembered."""
         news = self.is_news(data)
         self.log_start_offset = data.log_start_offset
-        # After an error the partition is told of again as soon as it is well.
-        self.high_watermark = UNKNOWN if data.error_code else data.high_watermark
+        # After an error the partition is told of again as soon as it is well, and so is a follower after a cut: who has
+        # to drop records cannot take over with how many of them count (Kafka leaves it without until that changes).
+        in_vain = data.error_code or (of_follower and data.diverging_epoch is not None)
+        self.high_watermark = UNKNOWN if in_vain else data.high_watermark
         return news
 
 
@@ -191,8 +194,7 @@ class FetchSessions:
         # What comes first in the answer is read first by the next request.
         partitions: dict[Key, Followed] = {}
         for followed, data in results:
-            followed.high_watermark = data.high_watermark
-            followed.log_start_offset = data.log_start_offset
+            followed.tell(data, of_follower=exchange.of_follower)
             partitions[_key(followed)] = followed
         return ErrorCode.NONE, self._create(exchange, partitions, now_ms), results
 
@@ -250,7 +252,7 @@ def _news(session: Session, results: Sequence[Result]) -> list[Result]:
     told = []
     for result in results:
         followed, data = result
-        if followed.tell(data):
+        if followed.tell(data, of_follower=session.of_follower):
             told.append(result)
             if _size(data) > 0:
                 key = _key(followed)

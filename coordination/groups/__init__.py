@@ -37,7 +37,6 @@ from barnabas.coordination.groups.config import GroupConfig
 from barnabas.coordination.groups.expiry import decide_topics_deleted
 from barnabas.coordination.groups.first_checks import refused_at_once
 from barnabas.coordination.groups.heartbeat import decide_heartbeat
-from barnabas.coordination.groups.java_hash import partition_of_group
 from barnabas.coordination.groups.join import decide_join_group
 from barnabas.coordination.groups.leave import decide_leave_group
 from barnabas.coordination.groups.log import build_group_batch, replay_batches
@@ -48,6 +47,7 @@ from barnabas.coordination.groups.refusals import refusal
 from barnabas.coordination.groups.requests import decide_request, merge_answers, only_group, parts_by_partition
 from barnabas.coordination.groups.shard import GroupShard
 from barnabas.coordination.groups.sync import decide_sync_failed, decide_sync_group
+from barnabas.coordination.java_hash import partition_of_group
 
 __all__ = [
     "GroupConfig",

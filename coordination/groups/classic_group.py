@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from barnabas.coordination.groups.java_hash import map_order
+from barnabas.coordination.java_hash import map_order
 from barnabas.protocol.codec import decode_from
 from barnabas.protocol.errors import ErrorCode, KafkaError, MalformedFrame
 from barnabas.protocol.records.classic_group import GroupMetadataValue

@@ -20,7 +20,6 @@ from barnabas.coordination.groups.administration import (
 )
 from barnabas.coordination.groups.decision import Decision
 from barnabas.coordination.groups.heartbeat import decide_heartbeat
-from barnabas.coordination.groups.java_hash import partition_of_group
 from barnabas.coordination.groups.join import decide_join_group
 from barnabas.coordination.groups.leave import decide_leave_group
 from barnabas.coordination.groups.offset_commit import decide_offset_commit, decide_txn_offset_commit
@@ -28,6 +27,7 @@ from barnabas.coordination.groups.offset_fetch import fetch_offsets, offset_fetc
 from barnabas.coordination.groups.records import GroupRecord
 from barnabas.coordination.groups.shard import GroupShard
 from barnabas.coordination.groups.sync import decide_sync_group
+from barnabas.coordination.java_hash import partition_of_group
 from barnabas.coordination.outcome import Outcome
 from barnabas.protocol.apis import APIS
 from barnabas.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import floor
 
-__all__ = ["Rate", "TokenBucket"]
+__all__ = ["Rate", "SimpleRate", "TokenBucket"]
 
 
 class _Sample:
@@ -61,14 +61,26 @@ class Rate:
 
     def _span_ms(self, now_ms: int) -> int:
         """The time that is measured: what is missing of full windows counts as if nothing had happened in it."""
+        elapsed_ms = self._elapsed_ms(now_ms)
+        missing = self.windows - 1 - elapsed_ms // self.window_ms
+        return max(elapsed_ms + max(missing, 0) * self.window_ms, 1)
+
+    def _elapsed_ms(self, now_ms: int) -> int:
+        """Since the oldest that still counts."""
         expired_ms = self.windows * self.window_ms
         for sample in self._samples:
             if now_ms - sample.last_ms >= expired_ms:
                 sample.reset(now_ms)
-        oldest_ms = min((sample.start_ms for sample in self._samples), default=now_ms)
-        elapsed_ms = now_ms - oldest_ms
-        missing = self.windows - 1 - elapsed_ms // self.window_ms
-        return max(elapsed_ms + max(missing, 0) * self.window_ms, 1)
+        return now_ms - min((sample.start_ms for sample in self._samples), default=now_ms)
+
+
+class SimpleRate(Rate):
+    """Over the time since it began, one window at least: what comes at once counts at once."""
+
+    __slots__ = ()
+
+    def _span_ms(self, now_ms: int) -> int:
+        return max(self._elapsed_ms(now_ms), self.window_ms)
 
 
 class TokenBucket:

@@ -91,6 +91,21 @@ def test_a_log_that_took_another_way_is_told() -> None:
     assert told(list(sessions.close(exchange, results, now_ms=0)[2])) == "0"
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_who_has_to_cut_its_log_is_told_again_how_much_counts(is_first: bool) -> None:
+    """It can make nothing of that before it has cut, and would wait for it until the next record."""
+    sessions = made()
+    session = 0 if is_first else opened(sessions, "0", of_follower=True)
+    first = request(wants="0") if is_first else request(session, 1)
+    exchange = sessions.open(first, None, now_ms=0, of_follower=True)
+    results = read(exchange)
+    results[0][1].diverging_epoch = EpochEndOffset(epoch=1, end_offset=2)
+    _, session, _ = sessions.close(exchange, results, now_ms=0)
+    epoch = 1 if is_first else 2
+    assert step(sessions, request(session, epoch)) == "0"
+    assert step(sessions, request(session, epoch + 1)) == ""
+
+
 def test_who_gave_records_is_read_last() -> None:
     sessions = made()
     session = opened(sessions, "0123")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from barnabas.coordination.groups import GroupRecord, partition_of_group
-from barnabas.coordination.groups.java_hash import map_order
+from barnabas.coordination.java_hash import map_order
 from barnabas.protocol.schema import Data, Struct, Uuid
 from tests.coordination.transcript import SCENARIOS, Transcript, commands_and_remarks, read_config
 from tests.kafka.java_oracle import JavaOracle

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from barnabas.coordination.cluster.delta import ImageDelta
 from barnabas.coordination.cluster.image import ClusterImage
+from barnabas.coordination.cluster.image_difference import become, difference
 from barnabas.coordination.cluster.records import MetadataRecord, UnreplayableRecord, decode_record, encode_record
 from barnabas.coordination.cluster.snapshot_records import snapshot_records
 from barnabas.protocol.records import cluster_metadata as r
@@ -137,3 +138,30 @@ def test_what_a_delta_does_not_name_is_as_it_was(before: list[Data], batch: list
 
 def changed(before: dict[Any, Any], after: dict[Any, Any]) -> set[Any]:
     return {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(messages, max_size=40), st.lists(messages, max_size=40))
+def test_an_image_that_becomes_another_says_what_is_new(before: list[Data], after: list[Data]) -> None:
+    image, other = replayed(before), replayed(after)
+    old, expected = copy.deepcopy(image), copy.deepcopy(other)
+    assert not difference(image, copy.deepcopy(image))
+    delta = become(image, other)
+    assert image == expected
+    assert delta.topics_created.keys() == expected.topics.by_id.keys() - old.topics.by_id.keys()
+    assert delta.topics_deleted.keys() == old.topics.by_id.keys() - expected.topics.by_id.keys()
+    for topic, number, partition in expected.topics.partitions():
+        known = old.topics.by_id.get(topic.id)
+        earlier = None if known is None else known.partitions.get(number)
+        change = delta.partitions.get((topic.id, number))
+        assert (change is None) == (earlier == partition)
+        assert change is None or (change.before, change.after) == (earlier, partition)
+    assert delta.configs == changed(old.configs.by_resource, expected.configs.by_resource)
+    assert delta.quotas == changed(old.quotas.by_entity, expected.quotas.by_entity)
+    assert delta.features.keys() == changed(old.features, expected.features)
+    assert delta.brokers == {
+        broker_id: old.brokers.get(broker_id) for broker_id in changed(old.brokers, expected.brokers)
+    }
+    assert delta.acls == changed(old.security.acls, expected.security.acls)
+    assert delta.scram == changed(old.security.scram, expected.security.scram)
+    assert delta.tokens == changed(old.security.tokens, expected.security.tokens)

@@ -21,6 +21,7 @@ from barnabas.coordination.controller.delete_topics import delete_topics
 from barnabas.coordination.controller.elect_leaders import elect_leaders
 from barnabas.coordination.controller.incremental_alter_configs import incremental_alter_configs
 from barnabas.coordination.controller.leader_balance import balance_leaders, elect_unclean_leaders
+from barnabas.coordination.controller.placed import PlacedPartitions
 from barnabas.coordination.controller.reassignments import alter_partition_reassignments
 from barnabas.coordination.controller.replica_directories import assign_replicas_to_directories
 from barnabas.coordination.controller.stale_brokers import fence_stale_broker
@@ -70,6 +71,7 @@ class Life(Scene):
         for topic in self.controller.image.topics:
             assert sorted(topic.partitions) == list(range(len(topic.partitions)))
             assert self.controller.image.topics.by_name[topic.name] is topic
+        assert self.controller.placed == PlacedPartitions.of(self.controller.image)
         return reply
 
     def decide(self, decision: Callable[..., Any], *arguments: Any, **named: Any) -> Any:

@@ -1,7 +1,8 @@
 """String.hashCode and the order of a HashMap: where Kafka leaves a choice to them, clients see which it was.
 
-The hash of a group's id is its partition of __consumer_offsets. The order settles which of two protocols with as many
-votes a group takes, and which member leads when the leader is gone.
+The hash of a group's id is its partition of __consumer_offsets, that of a topic says which of several fetchers follows
+it. The order settles which of two protocols with as many votes a group takes, and which member leads when the leader is
+gone.
 """
 
 from __future__ import annotations
