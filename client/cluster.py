@@ -9,7 +9,7 @@ from typing import NamedTuple, Self, TypeVar
 from barnabas.client.address import Address
 from barnabas.client.connection import Answer, Connection
 from barnabas.client.deadline import Deadline
-from barnabas.client.errors import CannotReach, ClientError, NoAnswer, NotOffered, code_of, name_of
+from barnabas.client.errors import CannotReach, ClientError, NoAnswer, NotKafka, NotOffered, code_of, name_of
 from barnabas.client.properties import ClientProperties
 from barnabas.protocol.apis import APIS, Api
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -113,7 +113,13 @@ class Cluster:
             self._learn_nodes()
         if self._controller_id < 0:
             return self.ask(request, answer, at_most=at_most)
-        return self.ask_node(self._controller_id, request, answer, at_most=at_most)
+        try:
+            return self.ask_node(self._controller_id, request, answer, at_most=at_most)
+        except CannotReach:
+            if self.of_controllers or len(self._nodes) < 2:
+                raise
+            # One that has just gone: any other broker passes it on, too.
+            return self.ask(request, answer, at_most=at_most)
 
     def ask_coordinator(
         self, key: str, request: Message, answer: type[Answer], *, kind: int = GROUP, at_most: int | None = None
@@ -282,7 +288,7 @@ class Cluster:
     def _first_of(self, addresses: Sequence[Address], deadline: Deadline) -> Connection:
         """The first that can be reached; if none can, what was wrong with the last. None takes the others' time."""
         for left, address in zip(range(len(addresses), 1, -1), addresses[:-1], strict=True):
-            with suppress(CannotReach, NoAnswer):
+            with suppress(CannotReach, NoAnswer, NotKafka):
                 return self._connect(address, Deadline(deadline.rest_s / left))
         return self._connect(addresses[-1], deadline)
 

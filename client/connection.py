@@ -10,6 +10,7 @@ from itertools import count
 from typing import Self, TypeVar
 
 from barnabas.client.address import Address
+from barnabas.client.common_versions import newest_common
 from barnabas.client.deadline import Deadline
 from barnabas.client.dialing import dial
 from barnabas.client.errors import ClientError, NoAnswer, NotKafka, NotOffered, NotSendable, name_of
@@ -69,9 +70,9 @@ class Connection:
         return message
 
     def version_of(self, api: Api) -> int:
-        first, last = self.offered.get(api.key, (0, -1))
-        version = min(last, api.last_stable)
-        if version < max(first, api.first):
+        version = newest_common(api, self.offered)
+        if version is None:
+            first, last = self.offered.get(api.key, (0, -1))
             what = (
                 f"offers {api.name} only in versions {first} to {last}" if last >= 0 else f"does not offer {api.name}"
             )

@@ -58,6 +58,13 @@ def test_the_first_bootstrap_address_may_be_dead(address: Address) -> None:
         assert cluster.topics() == {}
 
 
+def test_the_first_bootstrap_address_may_be_somebody_elses(address: Address) -> None:
+    """A broker that is just dying closes connections, too."""
+    with FakeServer(lambda connection: None) as other, cluster_at(other.address, address) as cluster:
+        assert cluster.topics() == {}
+        assert other.connections == 1
+
+
 def test_a_silent_first_address_leaves_time_for_the_second(address: Address) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         began_s = time.monotonic()
@@ -87,6 +94,21 @@ def test_an_advertised_address_that_cannot_be_reached() -> None:
         )
         with pytest.raises(CannotReach, match=r"There is no broker 5 in the cluster: it has 4\."):
             cluster.ask_node(5, DescribeClusterRequest(), DescribeClusterResponse)
+
+
+def test_another_broker_passes_on_what_the_one_that_is_named_cannot() -> None:
+    """It has just gone, and nobody has noticed yet."""
+    gone = closed_port()
+
+    def answer(request: Request) -> Message:
+        if request.api.name == "DescribeCluster":
+            return DescribeClusterResponse(cluster_id="c")
+        here = MetadataResponseBroker(node_id=5, host=server.address.host, port=server.address.port)
+        there = MetadataResponseBroker(node_id=4, host=gone.host, port=gone.port)
+        return MetadataResponse(brokers=[there, here], controller_id=4)
+
+    with FakeBroker(answer) as server, cluster_at(server.address) as cluster:
+        assert cluster.ask_controller(DescribeClusterRequest(), DescribeClusterResponse).cluster_id == "c"
 
 
 def test_a_kept_connection_that_was_closed_meanwhile_is_made_anew(node: RunningNode, address: Address) -> None:
