@@ -1,4 +1,4 @@
-"""An offset that only rises, and those who wait for it.
+"""An offset that only rises while a role lasts, and those who wait for it.
 
 The log's end, the high watermark and the last stable offset are three of them. A task that awaits one is all there is
 of what Kafka calls a purgatory.
@@ -16,12 +16,21 @@ __all__ = ["Watermark"]
 _order = count()
 
 
+class _Wait:
+    __slots__ = ("event", "failure")
+
+    def __init__(self) -> None:
+        self.event = trio.Event()
+        self.failure: Exception | None = None
+        """Why it was not reached. Where the watermark stands says nothing by the time whoever waits gets his turn."""
+
+
 class Watermark:
     __slots__ = ("_failure", "_waiting", "_watchers", "offset")
 
     def __init__(self, offset: int) -> None:
         self.offset = offset
-        self._waiting: list[tuple[int, int, trio.Event]] = []
+        self._waiting: list[tuple[int, int, _Wait]] = []
         self._watchers: set[trio.Event] = set()
         self._failure: Exception | None = None
 
@@ -35,7 +44,7 @@ class Watermark:
         self.offset = offset
         waiting = self._waiting
         while waiting and waiting[0][0] <= offset:
-            heappop(waiting)[2].set()
+            heappop(waiting)[2].event.set()
         if self._watchers:
             self._wake_watchers()
         return True
@@ -51,12 +60,11 @@ class Watermark:
             return
         if self._failure is not None:
             raise self._failure
-        event = trio.Event()
-        heappush(self._waiting, (offset, next(_order), event))
-        await event.wait()
-        if self.offset < offset:
-            assert self._failure is not None
-            raise self._failure
+        wait = _Wait()
+        heappush(self._waiting, (offset, next(_order), wait))
+        await wait.event.wait()
+        if wait.failure is not None:
+            raise wait.failure
 
     def watch(self, event: trio.Event) -> None:
         """Set the event once when it rises next, or fails. Who watches several takes one event for all."""
@@ -68,14 +76,17 @@ class Watermark:
     def unwatch(self, event: trio.Event) -> None:
         self._watchers.discard(event)
 
-    def renew(self) -> None:
-        """It rises again, after `fail`."""
-        self._failure = None
+    def begin(self, offset: int) -> None:
+        """From there on again, where it may be lower than before, as when a log was cut. Watchers look again."""
+        if not self.advance(offset):
+            self.offset = offset
+            self._wake_watchers()
 
     def fail(self, failure: Exception) -> None:
-        """It will not rise any more, as when leadership ends: all who wait are told."""
+        """It will not rise any more, as when leadership ends: all who wait are told, now and later."""
         self._failure = failure
         waiting, self._waiting = self._waiting, []
-        for _, _, event in waiting:
-            event.set()
+        for _, _, wait in waiting:
+            wait.failure = failure
+            wait.event.set()
         self._wake_watchers()
