@@ -6,9 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from barnabas.coordination.controller.create_topics import create_topics
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from barnabas.protocol.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
@@ -24,11 +28,7 @@ INTERNAL_TOPICS = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC, SHARE_STATE_TOPI
 async def create_missing(node: Node, names: Sequence[str]) -> dict[str, ErrorCode]:
     """The error codes of those that could not be created; one that somebody else created meanwhile is none."""
     request = CreateTopicsRequest(topics=[_creatable(node, name) for name in names])
-    answer = await node.controller.decide(
-        lambda controller, _now_ms: create_topics(
-            controller, request, topic_ids=node.topic_ids(), seed=int.from_bytes(node.random_bytes(8), "big")
-        )
-    )
+    answer = await node.controller_link.ask(request, CreateTopicsResponse)
     failed = [
         topic for topic in answer.topics if topic.error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
     ]
@@ -45,15 +45,31 @@ def _creatable(node: Node, name: str) -> CreatableTopic:
     if name == OFFSETS_TOPIC:
         partitions, segment_bytes = config.offsets_topic_num_partitions, config.offsets_topic_segment_bytes
         replicas = _fitted(node, "offsets.topic.replication.factor")
-        compression = "producer"
+        configs = {"cleanup.policy": "compact", "compression.type": "producer"}
     elif name == TRANSACTIONS_TOPIC:
         partitions = config.transaction_state_log_num_partitions
         segment_bytes = config.transaction_state_log_segment_bytes
         replicas = _fitted(node, "transaction.state.log.replication.factor")
-        compression = "uncompressed"
+        configs = {
+            "cleanup.policy": "compact",
+            "compression.type": "uncompressed",
+            "min.insync.replicas": str(_fitted(node, "transaction.state.log.min.isr")),
+            "unclean.leader.election.enable": "false",
+        }
+    elif name == SHARE_STATE_TOPIC:
+        partitions = config.share_coordinator_state_topic_num_partitions
+        segment_bytes = config.share_coordinator_state_topic_segment_bytes
+        replicas = _fitted(node, "share.coordinator.state.topic.replication.factor")
+        configs = {
+            # Its coordinator deletes up to what it needs no more.
+            "cleanup.policy": "delete",
+            "compression.type": "producer",
+            "min.insync.replicas": str(_fitted(node, "share.coordinator.state.topic.min.isr")),
+            "retention.ms": "-1",
+        }
     else:
         return CreatableTopic(name=name, num_partitions=-1, replication_factor=-1)
-    configs = {"cleanup.policy": "compact", "compression.type": compression, "segment.bytes": str(segment_bytes)}
+    configs["segment.bytes"] = str(segment_bytes)
     return CreatableTopic(
         name=name,
         num_partitions=partitions,

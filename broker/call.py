@@ -5,9 +5,13 @@ from __future__ import annotations
 import msgspec
 
 from barnabas.broker.connection import Connection
+from barnabas.broker.forwarded import ForwardedClient
 from barnabas.protocol.apis import Api
 
-__all__ = ["Call"]
+__all__ = ["ANONYMOUS", "Call"]
+
+ANONYMOUS = "ANONYMOUS"
+"""Who has not said who he is."""
 
 
 class Call(msgspec.Struct, gc=False):
@@ -18,6 +22,16 @@ class Call(msgspec.Struct, gc=False):
     connection: Connection
     size: int
     """Of the request's frame."""
+
+    @property
+    def is_forwarded(self) -> bool:
+        """Another node passes it on."""
+        return isinstance(self.connection, ForwardedClient)
+
+    @property
+    def principal(self) -> str:
+        client: object = self.connection
+        return client.principal if isinstance(client, ForwardedClient) else ANONYMOUS
 
     @property
     def client_host(self) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from barnabas.broker.configuration.describe import topic_config
 from barnabas.broker.configuration.node_config import NodeConfig
 from barnabas.broker.connection import Connection
-from barnabas.broker.partitions import Partitions, overrides_of
+from barnabas.broker.partitions import Partitions
+from barnabas.coordination.cluster.configs import topic_resource
 from barnabas.coordination.cluster.image import ClusterImage
 from barnabas.replication.partition import Partition
 from barnabas.storage.topic_config import TopicConfig
@@ -26,7 +27,7 @@ class ClusterView:
     # Topics and partitions
 
     def topic_config(self, topic: str) -> TopicConfig:
-        return topic_config(self.config, overrides_of(self.image, topic))
+        return topic_config(self.config, self.image.configs.of(topic_resource(topic)))
 
     def has_partition(self, topic: str, number: int) -> bool:
         known = self.image.topics.by_name.get(topic)

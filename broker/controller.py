@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 import trio
 
 from barnabas.broker.clock import Clock
-from barnabas.broker.metadata_log import MetadataLog
+from barnabas.broker.own_metadata_log import OwnMetadataLog
 from barnabas.coordination.cluster.delta import ImageDelta
 from barnabas.coordination.cluster.image import ClusterImage
 from barnabas.coordination.cluster.records import MetadataRecord
@@ -48,7 +48,7 @@ class ControllerService:
     def __init__(
         self,
         controller: Controller,
-        journal: MetadataLog,
+        journal: OwnMetadataLog,
         image: ClusterImage,
         clock: Clock,
         *,

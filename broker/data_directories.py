@@ -11,12 +11,13 @@ from barnabas.storage.disk import Disk, SystemDisk
 from barnabas.storage.durability import Durability
 from barnabas.storage.formatting import Node as Identity
 from barnabas.storage.log_directories import LogDirectories
+from barnabas.storage.meta_properties import META_PROPERTIES
 from barnabas.storage.opening import open_log_directories
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
-__all__ = ["disk_for", "open_directories"]
+__all__ = ["disk_for", "is_new", "open_directories"]
 
 
 def disk_for(durability: Durability) -> Disk:
@@ -27,13 +28,19 @@ def disk_for(durability: Durability) -> Disk:
     return SystemDisk()
 
 
-def open_directories(node: Node) -> LogDirectories:
-    """Empty ones are formatted; DiskLocked names whoever has them already."""
+def is_new(node: Node) -> bool:
+    """Nothing says yet to which cluster the node belongs."""
+    return not node.disk.exists(Path(node.config.metadata_log_dir).resolve() / META_PROPERTIES)
+
+
+def open_directories(node: Node, cluster_id: str | None = None) -> LogDirectories:
+    """Empty ones are formatted, for that cluster if it is known and a new one if not; DiskLocked names whoever has them
+    already."""
     config = node.config
     return open_log_directories(
         node.disk,
         [Path(path).resolve() for path in config.log_dirs],
-        Identity(config.node_id),
+        Identity(config.node_id, cluster_id),
         random_ids=draw(node.random_bytes, 16),
         holder=f"barnabas, process {os.getpid()}",
         report=node.warn,

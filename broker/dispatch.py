@@ -13,9 +13,10 @@ from importlib import import_module
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.apis import MODULES
 from barnabas.broker.call import Call
 from barnabas.broker.connection import Answer, CloseConnection, Connection
+from barnabas.broker.forwarded import FORWARDABLE
+from barnabas.broker.forwarding import FORWARDED_IN_PART, forward
 from barnabas.protocol.apis import API_VERSIONS, APIS, Api
 from barnabas.protocol.codec import UnencodableMessage
 from barnabas.protocol.errors import KafkaError, MalformedFrame
@@ -32,12 +33,17 @@ Handler = Callable[["Node", Call, Any], Response | Coroutine[Any, Any, Response]
 
 
 class Dispatcher:
-    def __init__(self, node: Node, package: str = "barnabas.broker.apis", modules: Mapping[int, str] = MODULES) -> None:
-        """`modules` are all that is advertised, and nothing else is answered."""
+    def __init__(self, node: Node, modules: Mapping[int, str], *, forwards: bool = False) -> None:
+        """`modules` are the files of all APIs that are answered, by their keys, as names below barnabas.broker. What
+        the controller decides is passed on to it where this node `forwards`."""
+        self._forwards = forwards
         self._node = node
-        self._modules = {key: f"{package}.{name}" for key, name in modules.items()}
+        self._modules = {key: f"barnabas.broker.{name}" for key, name in modules.items()}
         self._spoken: Mapping[int, Api] = {key: APIS[key] for key in modules}
         self._handlers: dict[int, Handler] = {}
+
+    def serves(self, key: int, version: int) -> bool:
+        return key in self._spoken and self._spoken[key].supports(version)
 
     def serve(self, connection: Connection, frame: bytes | bytearray) -> Answer | Coroutine[Any, Any, Answer]:
         try:
@@ -100,7 +106,8 @@ class Dispatcher:
         return CloseConnection(f"{call.api.name} failed; the broker's log says why")
 
     def _load(self, key: int) -> Handler:
-        handler: Handler = import_module(self._modules[key]).handle
+        passed_on = self._forwards and key in FORWARDABLE and key not in FORWARDED_IN_PART
+        handler: Handler = forward if passed_on else import_module(self._modules[key]).handle
         if self._node.around_handlers is not None:
             handler = self._node.around_handlers(handler)
         self._handlers[key] = handler

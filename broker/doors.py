@@ -11,25 +11,34 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from barnabas.broker import controller_apis
+from barnabas.broker import apis, controller_apis
 from barnabas.broker.connection import Answer, CloseConnection, Connection
 from barnabas.broker.connection_limits import ConnectionLimits
 from barnabas.broker.dispatch import Dispatcher
+from barnabas.broker.forwarded import FORWARDABLE
 from barnabas.storage.file_slice import FileSlice
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
-__all__ = ["NodeDoor", "broker_door", "controller_door"]
+__all__ = ["NodeDoor", "broker_door", "controller_door", "forwarded_requests"]
 
 
 def broker_door(node: Node) -> NodeDoor:
-    return NodeDoor(node, Dispatcher(node), node.connection_limits)
+    dispatcher = Dispatcher(
+        node, {key: f"apis.{name}" for key, name in apis.MODULES.items()}, forwards=not node.config.is_controller
+    )
+    return NodeDoor(node, dispatcher, node.connection_limits)
 
 
 def controller_door(node: Node) -> NodeDoor:
-    dispatcher = Dispatcher(node, "barnabas.broker.controller_apis", controller_apis.MODULES)
-    return NodeDoor(node, dispatcher, ConnectionLimits(node))
+    return NodeDoor(node, Dispatcher(node, controller_apis.MODULES), ConnectionLimits(node))
+
+
+def forwarded_requests(node: Node) -> Dispatcher:
+    """Of those who knocked at another node's door, which passes them on to our controller."""
+    modules = {key: name for key, name in controller_apis.MODULES.items() if key in FORWARDABLE}
+    return Dispatcher(node, modules)
 
 
 class NodeDoor:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from barnabas.broker.call import Call
-from barnabas.broker.isolation import READ_COMMITTED
+from barnabas.broker.fetch_reader import NO_EPOCH, Reader
 from barnabas.coordination.fetching.sessions import Exchange, Followed, Result
 from barnabas.protocol.batches import LOG_OVERHEAD_BYTES
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -28,21 +28,12 @@ from barnabas.storage.file_slice import FileSlice
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
-__all__ = ["Reading", "no_records", "replica_of"]
+__all__ = ["Reading", "no_records"]
 
-NO_EPOCH = -1
-"""So is any below zero."""
 UNKNOWN_OFFSET = -1
-CONSUMER = -1
-FUTURE_REPLICA = -3
 FIRST_WITH_STORAGE_ERROR = 6
 FIRST_WITH_DIVERGENCE = 12
 FIRST_WITH_LEADERS = 16
-
-
-def replica_of(request: FetchRequest) -> int:
-    """The broker that asks; consumers have negative ones."""
-    return request.replica_id if request.replica_state is None else request.replica_state.replica_id
 
 
 class Reading:
@@ -53,9 +44,7 @@ class Reading:
         self._call = call
         self._partitions = exchange.partitions
         self._tells_all = exchange.session is None
-        self._replica = replica_of(request)
-        self._from_log_end = self._replica >= 0 or self._replica == FUTURE_REPLICA
-        self._committed_only = request.isolation_level == READ_COMMITTED and not self._from_log_end
+        self.reader = Reader(node, call, request)
         self._max_bytes = max_bytes
         self._min_bytes = min(request.min_bytes, max_bytes)
         self.size = 0
@@ -119,16 +108,29 @@ class Reading:
         """Most partitions of most sessions, most of the time: it is seen without making an answer for them."""
         one = followed.partition
         log = partition.log
-        return (
+        is_unchanged = (
             not self._tells_all
-            and partition.leads
-            and one.fetch_offset == self._bound(partition).offset
+            and self.reader.may_read(partition)
+            and one.fetch_offset == self.reader.bound(partition).offset
             and followed.high_watermark == partition.high_watermark.offset
             and followed.log_start_offset == log.start_offset
             and one.current_leader_epoch in (NO_EPOCH, partition.leader_epoch)
             and one.last_fetched_epoch in (NO_EPOCH, log.epochs.latest_epoch)
-            and not self._from_log_end
+            and followed.topic_id in (partition.topic_id, Uuid.ZERO)
         )
+        return is_unchanged and (not self.reader.is_follower or self._is_heard(partition, one))
+
+    def _is_heard(self, partition: Partition, one: FetchPartition) -> bool:
+        """What a follower has; if that is refused, it has to be told."""
+        try:
+            self._hear(partition, one)
+        except KafkaError:
+            return False
+        return True
+
+    def _hear(self, partition: Partition, one: FetchPartition) -> None:
+        if not self._has_waited:
+            self.reader.tell(partition, one)
 
     def _missing(self, followed: Followed) -> None:
         """A partition that the metadata does not have keeps nobody from waiting for the others."""
@@ -143,7 +145,7 @@ class Reading:
                 self._missed.append(followed)
             if name is None:
                 self._nameless.append((followed, no_records(number, ErrorCode.UNKNOWN_TOPIC_ID)))
-            elif self._replica < 0:
+            elif not self.reader.is_follower:
                 self._unknown.append((followed, no_records(number, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)))
             else:
                 # A follower is told of both kinds in its own order.
@@ -161,21 +163,34 @@ class Reading:
                 raise KafkaError(
                     ErrorCode.INCONSISTENT_TOPIC_ID, f"{partition.name} has the id {partition.topic_id} by now"
                 )
-            partition.check_leader(max(one.current_leader_epoch, NO_EPOCH))
-            if self._replica >= 0:
-                self._check_replica(partition, one)
-            return self._read_led(partition, one, left)
+            reader = self.reader
+            nearest = reader.nearest(partition, one.fetch_offset) if reader.rack else None
+            if nearest is not None:
+                partition.check_epoch(max(one.current_leader_epoch, NO_EPOCH))
+                return self._sent_to(nearest, partition, one)
+            reader.check(partition, one)
+            data = self._read_here(partition, one, left)
+            if not reader.is_follower:
+                return data
+            if data.diverging_epoch is None:
+                self._hear(partition, one)
+            if data.records and reader.is_throttled(partition):
+                data.records = b""
+            return data
         except KafkaError as error:
             return self._failed(followed, error)
 
-    def _check_replica(self, partition: Partition, one: FetchPartition) -> None:
-        state = self._node.image.topics.partition(partition.topic_id, partition.name.partition)
-        if state is None or self._replica not in state.replicas or self._replica == self._node.node_id:
-            knows_epoch = one.current_leader_epoch > NO_EPOCH
-            raise KafkaError(
-                ErrorCode.UNKNOWN_LEADER_EPOCH if knows_epoch else ErrorCode.NOT_LEADER_OR_FOLLOWER,
-                f"broker {self._replica} has no replica of {partition.name} that would follow this one",
-            )
+    def _sent_to(self, nearest: int, partition: Partition, one: FetchPartition) -> PartitionData:
+        self._is_final = True
+        return PartitionData(
+            partition_index=one.partition,
+            high_watermark=partition.high_watermark.offset,
+            last_stable_offset=partition.last_stable.offset,
+            log_start_offset=partition.log.start_offset,
+            aborted_transactions=None,
+            preferred_read_replica=nearest,
+            records=b"",
+        )
 
     def _failed(self, followed: Followed, error: KafkaError) -> PartitionData:
         self._is_final = True
@@ -194,11 +209,11 @@ class Reading:
             leader, epoch = self._node.leader_of(followed.name, number)
             data.current_leader = LeaderIdAndEpoch(leader_id=leader, leader_epoch=epoch)
             for broker_id, host, port, rack in self._node.brokers_for(self._call.connection):
-                if broker_id == leader and self._replica < 0:
+                if broker_id == leader and not self.reader.is_follower:
                     self.endpoints[broker_id] = NodeEndpoint(node_id=broker_id, host=host, port=port, rack=rack)
         return data
 
-    def _read_led(self, partition: Partition, one: FetchPartition, left: int) -> PartitionData:
+    def _read_here(self, partition: Partition, one: FetchPartition, left: int) -> PartitionData:
         log = partition.log
         data = PartitionData(
             partition_index=one.partition,
@@ -211,7 +226,7 @@ class Reading:
         if one.last_fetched_epoch > NO_EPOCH and self._diverges(partition, one, data):
             self._is_final = True
             return data
-        bound = self._bound(partition).offset
+        bound = self.reader.bound(partition).offset
         limit = min(one.partition_max_bytes, left)
         if limit < 0 and log.start_offset <= one.fetch_offset < bound:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"{partition.name} cannot be read up to {limit} bytes")
@@ -221,17 +236,12 @@ class Reading:
             return data
         if found.length:
             data.records = found
-        if self._committed_only:
+        if self.reader.committed_only:
             aborted = log.aborted_transactions(one.fetch_offset, log.end_of(found, bound)) if found.length else ()
             data.aborted_transactions = [
                 AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset) for each in aborted
             ]
         return data
-
-    def _bound(self, partition: Partition) -> Watermark:
-        if self._committed_only:
-            return partition.last_stable
-        return partition.log_end if self._from_log_end else partition.high_watermark
 
     def _diverges(self, partition: Partition, one: FetchPartition, data: PartitionData) -> bool:
         """Whether the reader followed a leader whose records were given up, and up to where it can have been right."""
@@ -254,10 +264,12 @@ class Reading:
     def lags(self) -> bool:
         """Whether some of it ends at the end of a segment: then there is more behind, and nothing to wait for."""
         for partition, followed in self._read:
-            log, bound = partition.log, self._bound(partition).offset
+            log, bound = partition.log, self.reader.bound(partition).offset
             offset = followed.partition.fetch_offset
             if offset > bound or (
-                offset < bound and log.segment_number(offset) < log.segment_number(max(bound - 1, log.start_offset))
+                offset < bound
+                and log.segment_number(offset) < log.segment_number(max(bound - 1, log.start_offset))
+                and not self.reader.is_throttled(partition)
             ):
                 return True
         return False
@@ -265,7 +277,7 @@ class Reading:
     def watch(self) -> None:
         """From now on, so right after `read`: what comes before whoever waits gets his turn would not wake him."""
         self._event = trio.Event()
-        self._watched = [self._bound(partition) for partition, _ in self._read]
+        self._watched = [self.reader.bound(partition) for partition, _ in self._read]
         for bound in self._watched:
             bound.watch(self._event)
         self._has_waited = True

@@ -104,6 +104,8 @@ class _Led:
         self.uncommitted: deque[_Step] = deque()
         """In the order of the log: answers leave in no other."""
         self.waiting: dict[str, _Step] = {}
+        self.is_delivering = False
+        """A task waits for what is committed."""
         self.retry_ms = 0
         """Not before, after what only the time asked for could not be written."""
 
@@ -316,7 +318,8 @@ class GroupCoordinator:
         step = _Step(outcome, led.partition.log.end_offset)
         led.uncommitted.append(step)
         led.deliver_committed()
-        if len(led.uncommitted) == 1:
+        if led.uncommitted and not led.is_delivering:
+            led.is_delivering = True
             self._node.start_soon(self._deliver, led)
         return step
 
@@ -328,6 +331,8 @@ class GroupCoordinator:
                 led.deliver_committed()
         except KafkaError:
             pass  # leadership has ended, and `resign` tells them
+        finally:
+            led.is_delivering = False
 
     def _settle(self, led: _Led, decide: Decide, now_ms: int) -> None:
         """A decision that no request asked for."""

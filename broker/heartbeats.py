@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from barnabas.coordination.controller.heartbeat import heartbeat
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
+from barnabas.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
@@ -21,6 +20,8 @@ class Heartbeats:
     def __init__(self, node: Node) -> None:
         self._node = node
         self._wake = trio.Event()
+        self._leaves = False
+        """It has said so, and says nothing else any more: who is heard of after he was let go is let in again."""
 
     def soon(self) -> None:
         """There is something that the controller should not hear of only at the next interval."""
@@ -31,15 +32,18 @@ class Heartbeats:
             with trio.move_on_after(self._node.config.broker_heartbeat_interval_ms / 1000):
                 await self._wake.wait()
             self._wake = trio.Event()
+            if self._leaves:
+                return
             try:
                 await self.beat()
             except KafkaError as error:
-                # A full disk: the next one may get through.
-                self._node.warn(f"the controller could not write down what this broker told it: {error}")
+                # A full disk, or nobody there: the next one may get through.
+                self._node.warn(f"the controller could not take note of what this broker told it: {error}")
 
     async def beat(self, *, want_shut_down: bool = False) -> bool:
         """Whether the controller lets us stop."""
         node = self._node
+        self._leaves = self._leaves or want_shut_down
         request = BrokerHeartbeatRequest(
             broker_id=node.node_id,
             broker_epoch=node.broker_epoch,
@@ -48,6 +52,6 @@ class Heartbeats:
             offline_log_dirs=node.directories.offline_ids,
             cordoned_log_dirs=node.directories.cordoned_ids,
         )
-        answer = await node.controller.decide(lambda controller, now_ms: heartbeat(controller, request, now_ms=now_ms))
+        answer = await node.controller_link.ask(request, BrokerHeartbeatResponse)
         # A broker that was unregistered is asked for no more.
         return answer.should_shut_down or answer.error_code == ErrorCode.STALE_BROKER_EPOCH

@@ -17,7 +17,7 @@ from barnabas.broker.connection import Connection, Server, address_of
 from barnabas.broker.connection_limits import ConnectionLimits
 from barnabas.broker.poller import READABLE, Poller
 
-__all__ = ["CannotListen", "Listener"]
+__all__ = ["CannotListen", "Door", "Listener"]
 
 _ACCEPTED_AT_ONCE = 64
 _OUT_OF_FILES = (errno.EMFILE, errno.ENFILE)
@@ -45,7 +45,7 @@ class Listener:
         self.endpoint = endpoint
         self._poller = poller
         self._server = server
-        self._sockets = _listen(endpoint, config.socket_listen_backlog_size)
+        self._sockets = self._listen(config.socket_listen_backlog_size)
         # The connections that come in by it inherit them.
         buffers = (
             (socket.SO_RCVBUF, config.socket_receive_buffer_bytes),
@@ -87,7 +87,7 @@ class Listener:
                 self._rest()
                 return
             try:
-                _check_files_left(listening.fileno())
+                self._check_files_left(listening)
                 sock, _address = listening.accept()
             except BlockingIOError:
                 return
@@ -163,33 +163,36 @@ class Listener:
             self._poller.forget(sock.fileno())
             sock.close()
 
+    # What the system has to be asked for
 
-def _check_files_left(some: int) -> None:
-    """OSError if the next file of this process were one of those that logs may need; `some` is any that is open."""
-    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    if allowed != resource.RLIM_INFINITY:
-        # The system gives the lowest number that is free.
-        next_one = os.dup(some)
-        os.close(next_one)
-        if next_one >= allowed - max(_FEWEST_KEPT, min(_MOST_KEPT, allowed // 8)):
-            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+    def _check_files_left(self, some: socket.socket) -> None:
+        """OSError if the next file of this process were one of those that logs may need; `some` is any that is open."""
+        allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        if allowed != resource.RLIM_INFINITY:
+            # The system gives the lowest number that is free.
+            next_one = os.dup(some.fileno())
+            os.close(next_one)
+            if next_one >= allowed - max(_FEWEST_KEPT, min(_MOST_KEPT, allowed // 8)):
+                raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
-
-def _listen(endpoint: Endpoint, backlog: int) -> Sequence[socket.socket]:
-    host = endpoint.host
-    try:
-        if host is None and socket.has_dualstack_ipv6():
-            sock = socket.create_server(
-                ("", endpoint.port), family=socket.AF_INET6, backlog=backlog, dualstack_ipv6=True
-            )
-        else:
-            family = socket.AF_INET6 if host is not None and ":" in host else socket.AF_INET
-            sock = socket.create_server((host or "", endpoint.port), family=family, backlog=backlog)
-    except OSError as error:
-        where = f"{host or '*'}:{endpoint.port}"
-        why = "another program listens there already" if error.errno == errno.EADDRINUSE else error.strerror or error
-        raise CannotListen(
-            f"cannot listen on {where} for listener {endpoint.listener}: {why}; choose another address with --listen."
-        ) from None
-    sock.setblocking(False)
-    return [sock]
+    def _listen(self, backlog: int) -> Sequence[socket.socket]:
+        endpoint = self.endpoint
+        host = endpoint.host
+        try:
+            if host is None and socket.has_dualstack_ipv6():
+                sock = socket.create_server(
+                    ("", endpoint.port), family=socket.AF_INET6, backlog=backlog, dualstack_ipv6=True
+                )
+            else:
+                family = socket.AF_INET6 if host is not None and ":" in host else socket.AF_INET
+                sock = socket.create_server((host or "", endpoint.port), family=family, backlog=backlog)
+        except OSError as error:
+            where = f"{host or '*'}:{endpoint.port}"
+            is_taken = error.errno == errno.EADDRINUSE
+            why = "another program listens there already" if is_taken else error.strerror or error
+            raise CannotListen(
+                f"cannot listen on {where} for listener {endpoint.listener}: {why}; choose another address with "
+                "--listen."
+            ) from None
+        sock.setblocking(False)
+        return [sock]

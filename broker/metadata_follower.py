@@ -28,11 +28,14 @@ class MetadataFollower:
 
     def follow(self, delta: ImageDelta) -> None:
         node = self._node
+        node.elections.note(delta)
         if delta.quotas:
             self._set_quotas()
-        if any(resource.type == ResourceType.BROKER for resource in delta.configs):
+        if delta.configs & {ALL_BROKERS, broker_resource(node.node_id)}:
             cordoned = node.directories.cordoned
             self._configure()
+            node.replica_throttles.set_rates(node.config)
+            node.fetchers.configure()
             if cordoned != node.directories.cordoned:
                 # The controller places no more partitions there from now on.
                 node.heartbeats.soon()

@@ -1,44 +1,39 @@
-"""`__cluster_metadata-0` of a quorum in which this node alone votes: its log and its snapshots.
+"""`__cluster_metadata-0`: the log of the cluster's metadata and its snapshots, as every node has them.
 
-Whoever alone votes wins every election: each start is a new epoch, which begins with a LeaderChange record, as Kafka's
-raft writes it. Records count when they have been synced, whatever the durability of other topics.
+Here is what is the same for whoever leads the quorum and whoever follows it; a controller writes the log
+(own_metadata_log.py), a broker alone follows it (metadata_replica.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from barnabas.broker.metadata_snapshots import MetadataSnapshots
-from barnabas.broker.quorum import Quorum, first_voters
-from barnabas.coordination.cluster.bootstrap import (
-    BOOTSTRAP_CHECKPOINT,
-    bootstrap_records,
-    decode_bootstrap_checkpoint,
-    encode_bootstrap_checkpoint,
-    encode_first_snapshot,
-)
+from barnabas.broker.quorum import Quorum
+from barnabas.coordination.cluster.delta import ImageDelta
 from barnabas.coordination.cluster.image import ClusterImage
-from barnabas.coordination.cluster.log_batch import build_metadata_batch, read_metadata_batch
+from barnabas.coordination.cluster.log_batch import read_metadata_batch
 from barnabas.coordination.cluster.records import MetadataRecord
-from barnabas.coordination.cluster.snapshot_file import BOOTSTRAP_SNAPSHOT, Snapshot, SnapshotId, encode_snapshot
+from barnabas.coordination.cluster.snapshot_file import Snapshot, SnapshotId, encode_snapshot
 from barnabas.coordination.cluster.snapshot_records import snapshot_records
-from barnabas.protocol.batch_builder import build_batch
 from barnabas.protocol.batches import Batch, iterate_batches
-from barnabas.protocol.errors import MalformedFrame
 from barnabas.protocol.records.control import VotersRecordVoter
+from barnabas.protocol.schema import Uuid
 from barnabas.storage.checkpoints import MalformedFile
 from barnabas.storage.disk import Disk
-from barnabas.storage.durability import Unsynced
 from barnabas.storage.loading import open_log
 from barnabas.storage.log import Log
 from barnabas.storage.log_directory import METADATA_TOPIC
-from barnabas.storage.producer_state import AppendOrigin
 from barnabas.storage.segment import Segment
 from barnabas.storage.topic_config import TopicConfig
 
-__all__ = ["MetadataLog", "metadata_log_config"]
+__all__ = ["METADATA_TOPIC_ID", "MetadataLog", "apply_snapshot", "metadata_log_config"]
+
+METADATA_TOPIC_ID = Uuid((1).to_bytes(16, "big"))
+"""The same in every cluster."""
 
 _READ_BYTES = 4 << 20
 _SHORT_LOG_BYTES = 64 << 10
@@ -57,8 +52,14 @@ def metadata_log_config(segment_bytes: int, segment_ms: int, max_batch_bytes: in
     )
 
 
+class ReadBatch(NamedTuple):
+    batch: Batch
+    records: Sequence[MetadataRecord]
+    """None of a control batch."""
+
+
 class MetadataLog:
-    """Open it, `replay` it, `begin_epoch`; then `append` and, when synced, `synced`."""
+    """Open it, and `replay` it."""
 
     def __init__(
         self,
@@ -66,20 +67,17 @@ class MetadataLog:
         parent: Path,
         *,
         ours: VotersRecordVoter,
-        static: bool,
+        static_voters: Iterable[int] | None = None,
         config: TopicConfig,
         now_ms: int,
         report: Callable[[str], None],
     ) -> None:
-        """`ours` is this node as a voter. In a `static` quorum, of controller.quorum.voters, no record says who votes;
-        that counts for a quorum that begins now, and later what the log says."""
+        """`ours` is this node as it votes, or would; `static_voters` are the others of controller.quorum.voters."""
         self._disk = disk
         self._report = report
-        self._node_id = ours.voter_id
         self.directory = parent / f"{METADATA_TOPIC}-0"
-        self._bootstrap_path = parent / BOOTSTRAP_CHECKPOINT
-        self._format(ours, static=static, now_ms=now_ms)
-        self.quorum = Quorum(disk, self.directory, ours)
+        self._format(now_ms)
+        self.quorum = Quorum(disk, self.directory, ours, static_voters)
         self.snapshots = MetadataSnapshots(disk, self.directory, report)
         self._newest = self.snapshots.read_latest()
         bases = self._bases()
@@ -100,20 +98,10 @@ class MetadataLog:
         self._bytes_since_snapshot = self._bytes_at_snapshot = 0
         self.snapshot_ms = now_ms
 
-    def _format(self, ours: VotersRecordVoter, *, static: bool, now_ms: int) -> None:
-        """What is not there yet: it may have been done halfway. A log that has begun is not touched."""
-        disk, directory = self._disk, self.directory
-        there = disk.exists(directory)
-        names = disk.names(directory) if there else []
-        if any(SnapshotId.parse(name) for name in names) or any(name.endswith(".log") for name in names):
-            return
-        if not disk.exists(self._bootstrap_path):
-            disk.replace_file(self._bootstrap_path, encode_bootstrap_checkpoint(bootstrap_records(), now_ms=now_ms))
-        disk.make_directory(directory)
-        disk.sync_directory(directory.parent)
-        if not static:
-            data = encode_first_snapshot(first_voters(ours), now_ms=now_ms)
-            disk.replace_file(directory / BOOTSTRAP_SNAPSHOT.file_name, data)
+    def _format(self, now_ms: int) -> None:  # noqa: ARG002 - whoever begins a log writes when
+        """What has to be there before the log is opened."""
+        self._disk.make_directory(self.directory)
+        self._disk.sync_directory(self.directory.parent)
 
     def _bases(self) -> list[int]:
         names = self._disk.names(self.directory)
@@ -148,43 +136,53 @@ class MetadataLog:
     def kraft_version(self) -> int:
         return self.quorum.kraft_version
 
-    @property
-    def bootstrap(self) -> Sequence[MetadataRecord]:
-        """What a new cluster begins with."""
-        try:
-            return decode_bootstrap_checkpoint(self._disk.read_file(self._bootstrap_path))
-        except FileNotFoundError:
-            return bootstrap_records()
-        except MalformedFrame as error:
-            raise MalformedFile(
-                self._bootstrap_path,
-                None,
-                str(error),
-                "restore it from a copy, or delete it to begin with the defaults",
-            ) from None
-
     # Reading
 
     def replay(self, image: ClusterImage) -> None:
         """Everything that the snapshot and the log say, into an empty image."""
-        offset = 0
+        self.replay_snapshot(image)
+        self.replay_log(image, self.log.end_offset)
+
+    def replay_snapshot(self, image: ClusterImage) -> None:
+        """Into an empty image: what the newest snapshot says that could be read at the start."""
         if self._newest is not None:
             snapshot_id, snapshot = self._newest
             self._newest = None
-            offset = snapshot_id.end_offset
             self.quorum.read_snapshot(snapshot_id, snapshot)
-            _apply_snapshot(image, snapshot_id, snapshot)
-        for batch in self.batches_from(offset):
+            apply_snapshot(image, snapshot_id, snapshot)
+
+    def replay_log(self, image: ClusterImage, end_offset: int) -> None:
+        """What the image has not heard of yet, up to there."""
+        self.apply(image, self.read_log(image.next_offset, end_offset))
+
+    def read_log(self, offset: int, end_offset: int) -> Iterator[ReadBatch]:
+        for batch in self.batches_from(offset, end_offset):
+            yield ReadBatch(batch, tuple(read_metadata_batch(batch)))
+
+    def apply(self, image: ClusterImage, read: Iterable[ReadBatch]) -> ImageDelta:
+        """What follows upon what the image has."""
+        delta = ImageDelta()
+        for batch, records in read:
             self._bytes_since_snapshot += batch.size
             if batch.control:
                 self.quorum.read_control(batch)
-            _apply(image, batch)
+                image.next_offset = batch.next_offset
+                image.epoch = batch.partition_leader_epoch
+                continue
+            image.apply_batch(
+                records,
+                batch.base_offset,
+                epoch=batch.partition_leader_epoch,
+                timestamp_ms=batch.max_timestamp,
+                delta=delta,
+            )
+        return delta
 
-    def batches_from(self, offset: int) -> Iterator[Batch]:
+    def batches_from(self, offset: int, end_offset: int) -> Iterator[Batch]:
         """Whole and checked, and one behind the other: this log has no gaps, or it has lost something."""
-        while offset < self.log.end_offset:
+        while offset < end_offset:
             begin = offset
-            for batch in iterate_batches(self.log.read(offset, _READ_BYTES).read()):
+            for batch in iterate_batches(self.log.read(offset, _READ_BYTES, end_offset=end_offset).read()):
                 if batch.base_offset > offset:
                     break
                 if batch.next_offset > offset:
@@ -198,39 +196,6 @@ class MetadataLog:
                     f"the records from offset {offset} on are missing, though the log ends at {self.log.end_offset}",
                     "restore the directory from a copy",
                 )
-
-    # Leading
-
-    def begin_epoch(self, now_ms: int) -> None:
-        """Vote for ourselves, and say in the log that we lead."""
-        latest = self.log.epochs.latest_epoch
-        newest = self.snapshots.ids[-1].epoch if self.snapshots.ids else 0
-        self.epoch, records = self.quorum.begin_epoch(max(newest, -1 if latest is None else latest), now_ms)
-        self._append(build_batch(records, control=True), now_ms)
-        self.sync()
-
-    def append(self, records: Sequence[MetadataRecord], now_ms: int) -> int:
-        """All in one batch; return the offset of the first."""
-        base_offset = self.log.end_offset
-        self._append(
-            build_metadata_batch(records, base_offset=base_offset, leader_epoch=self.epoch, now_ms=now_ms), now_ms
-        )
-        return base_offset
-
-    def _append(self, data: bytes, now_ms: int) -> None:
-        self._bytes_since_snapshot += len(data)
-        self.log.append_as_leader([Batch(data)], self.epoch, now_ms, origin=AppendOrigin.RAFT_LEADER)
-
-    def unsynced(self) -> Unsynced:
-        return self.log.unsynced_records()
-
-    def synced(self, work: Unsynced) -> None:
-        self.log.records_synced(work)
-
-    def sync(self) -> None:
-        work = self.unsynced()
-        work.sync()
-        self.synced(work)
 
     # Snapshots
 
@@ -297,7 +262,7 @@ class MetadataLog:
         self.log.close()
 
 
-def _apply_snapshot(image: ClusterImage, snapshot_id: SnapshotId, snapshot: Snapshot) -> None:
+def apply_snapshot(image: ClusterImage, snapshot_id: SnapshotId, snapshot: Snapshot) -> None:
     end = snapshot_id.end_offset
     image.apply_batch(
         snapshot.records,
@@ -306,16 +271,3 @@ def _apply_snapshot(image: ClusterImage, snapshot_id: SnapshotId, snapshot: Snap
         timestamp_ms=snapshot.last_log_timestamp_ms,
     )
     image.next_offset = end
-
-
-def _apply(image: ClusterImage, batch: Batch) -> None:
-    if batch.control:
-        image.next_offset = batch.next_offset
-        image.epoch = batch.partition_leader_epoch
-        return
-    image.apply_batch(
-        read_metadata_batch(batch),
-        batch.base_offset,
-        epoch=batch.partition_leader_epoch,
-        timestamp_ms=batch.max_timestamp,
-    )

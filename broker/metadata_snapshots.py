@@ -14,7 +14,7 @@ from barnabas.protocol.batches import iterate_batches
 from barnabas.protocol.errors import MalformedFrame
 from barnabas.protocol.record import read_records
 from barnabas.protocol.records.control import SnapshotHeaderRecord
-from barnabas.storage.disk import Disk
+from barnabas.storage.disk import Disk, File
 
 __all__ = ["MetadataSnapshots"]
 
@@ -61,6 +61,10 @@ class MetadataSnapshots:
 
     def path(self, snapshot_id: SnapshotId) -> Path:
         return self.directory / snapshot_id.file_name
+
+    def open(self, snapshot_id: SnapshotId) -> File:
+        """To be read as it is; who has it open keeps it, also when it is deleted meanwhile."""
+        return self._disk.open(self.path(snapshot_id), create=False)
 
     def size(self, snapshot_id: SnapshotId) -> int:
         return self._disk.size(self.path(snapshot_id))

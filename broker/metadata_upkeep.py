@@ -70,6 +70,8 @@ class MetadataUpkeep:
                 await self.clean()
             except OSError as error:
                 self._report(Event(f"{self._journal.directory}: no snapshot was taken: {error.strerror}", Level.ERROR))
+                # And not with each commit: it is work, and takes the room that it has not.
+                await trio.sleep(LOOK_INTERVAL_S)
 
     async def finish(self) -> None:
         """So that the next start takes no longer for all the starts that were before."""

@@ -1,23 +1,26 @@
 """The replicas that this node has, and what the metadata makes of them.
 
 The metadata decides; this follows: `follow` takes what a commit has changed, creates and deletes logs, and tells each
-partition to lead or to resign.
+partition to lead or to follow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from barnabas.coordination.cluster.configs import ResourceType, topic_resource
+import trio
+
+from barnabas.broker.arrivals import arrivals
+from barnabas.coordination.cluster.configs import ALL_BROKERS, ResourceType, broker_resource
 from barnabas.coordination.cluster.delta import ImageDelta
 from barnabas.coordination.cluster.image import ClusterImage
 from barnabas.coordination.cluster.partition import Partition as PartitionState
 from barnabas.coordination.cluster.records import MetadataRecord
 from barnabas.coordination.cluster.topics import Topic
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.protocol.records.cluster_metadata import PartitionRecord
+from barnabas.replication.leading import Surroundings
 from barnabas.replication.partition import Partition
 from barnabas.storage.log_directories import LogDirectories, NewPartition
 from barnabas.storage.log_directory import LogDirectory, TopicPartition
@@ -41,6 +44,7 @@ class Partitions:
         image: ClusterImage,
         *,
         config_of: Callable[[str], TopicConfig],
+        surroundings: Surroundings,
         unique_names: Iterator[str],
         now_ms: Callable[[], int],
         report: Callable[[str], None],
@@ -50,6 +54,7 @@ class Partitions:
         self._directories = directories
         self._image = image
         self._config_of = config_of
+        self._surroundings = surroundings
         self._unique_names = unique_names
         self._now_ms = now_ms
         self._report = report
@@ -58,6 +63,7 @@ class Partitions:
         self._has_begun = False
         self._unopened: dict[tuple[str, int], _Unopened] = {}
         """They should be here, and their disk was full when they were made."""
+        self._has_unopened = trio.Event()
         self._deleted_from: list[LogDirectory] = []
         """By the records that are being followed."""
         self.on_open: list[Callable[[Partition], None]] = []
@@ -68,7 +74,10 @@ class Partitions:
         self.on_failure: Callable[[Partition, KafkaError], None] | None = None
         self.on_lead: list[Callable[[Partition], None]] = []
         """Told of every partition that this node begins to lead, or leads in a new epoch."""
+        self.on_follow: list[Callable[[Partition], None]] = []
+        """Told of every partition that begins to follow a leader, or has none to follow, or another epoch."""
         self.on_resign: list[Callable[[Partition], None]] = []
+        """Told of those that are led no more, and of those that are not here any more."""
 
     def __iter__(self) -> Iterator[Partition]:
         return iter(list(self._here.values()))
@@ -104,22 +113,27 @@ class Partitions:
         for topic, number, state in self._image.topics.partitions():
             self._settle(topic, number, state, is_new=False)
 
+    def end(self) -> None:
+        """The metadata makes no difference here any more: logs are closed."""
+        self._has_begun = False
+
     def preparation(
-        self, records: Sequence[MetadataRecord], image: ClusterImage, config_of: Callable[[str], TopicConfig]
+        self,
+        records: Sequence[MetadataRecord],
+        image: ClusterImage,
+        config_with: Callable[[Mapping[str, str]], TopicConfig],
     ) -> Callable[[], None] | None:
-        """For a thread, before these records come to `follow`: the directories and files of partitions that begin with
-        them. `image` has the records, and so have the configurations."""
+        """For a thread, before these records come to `follow`: the directories and files of partitions that come with
+        them."""
         if not self._has_begun:
             return None
+        configs: dict[str, TopicConfig] = {}
         new = []
-        for record, _ in records:
-            if isinstance(record, PartitionRecord) and self._node_id in record.replicas:
-                topic = image.topics.by_id.get(record.topic_id)
-                state = image.topics.partition(record.topic_id, record.partition_id)
-                if topic is not None and state is not None and (topic.name, record.partition_id) not in self._here:
-                    name = TopicPartition(topic.name, record.partition_id)
-                    directory_id = state.directory(self._node_id)
-                    new.append(NewPartition(name, topic.id, config_of(topic.name), directory_id))
+        for each in arrivals(records, image, self._node_id):
+            if each.name not in self._here:
+                config = configs.get(each.name.topic) or config_with(each.overrides)
+                configs[each.name.topic] = config
+                new.append(NewPartition(each.name, each.topic_id, config, each.directory_id))
         return partial(self._directories.prepare, new, self._now_ms()) if new else None
 
     def follow(self, delta: ImageDelta) -> None:
@@ -133,8 +147,8 @@ class Partitions:
         for resource in delta.configs:
             if resource.type == ResourceType.TOPIC:
                 self._configure(resource.name)
-            elif resource.type == ResourceType.BROKER:
-                self.configure_all()
+        if delta.configs & {ALL_BROKERS, broker_resource(self._node_id)}:
+            self.configure_all()
         self._sync_deletions()
 
     def _settle(self, topic: Topic, number: int, state: PartitionState, *, is_new: bool) -> None:
@@ -151,20 +165,33 @@ class Partitions:
                 if (topic.name, number) not in self._unopened:
                     self._report(f"{topic.name}-{number}: {error}")
                 self._unopened[topic.name, number] = _Unopened(is_new, self._now_ms() + TRY_AGAIN_MS)
+                self._has_unopened.set()
                 return
             self._unopened.pop((topic.name, number), None)
         if state.leader == self._node_id:
             is_news = not partition.leads or partition.leader_epoch != state.leader_epoch
-            partition.lead(state.leader_epoch, state.isr, len(state.replicas))
+            partition.lead(state)
             for tell in self.on_lead if is_news else ():
                 tell(partition)
-        elif partition.leads:
-            partition.resign()
-            for tell in self.on_resign:
+        else:
+            led = partition.leads
+            if partition.follows and (partition.leader, partition.leader_epoch) == (state.leader, state.leader_epoch):
+                return
+            partition.follow(state.leader, state.leader_epoch)
+            for tell in (*self.on_resign, *self.on_follow) if led else self.on_follow:
                 tell(partition)
 
+    async def try_on(self) -> None:
+        """Until cancelled: nobody asks for a replica that only follows."""
+        while True:
+            await self._has_unopened.wait()
+            await trio.sleep(TRY_AGAIN_MS / 1000)
+            self.try_again()
+            if not self._unopened:
+                self._has_unopened = trio.Event()
+
     def try_again(self) -> None:
-        """Somebody asks for a partition that should be here, and there may be room for it by now."""
+        """There may be room by now for a partition that should be here."""
         now_ms = self._now_ms()
         for (name, number), unopened in list(self._unopened.items()):
             topic = self._image.topics.by_name.get(name)
@@ -194,6 +221,7 @@ class Partitions:
             topic.id,
             replica.log,
             high_watermark=replica.directory.high_watermarks.get(name, 0),
+            surroundings=self._surroundings,
             needs_sync=self._needs_sync,
             on_growth=self.on_growth,
             on_failure=self.on_failure,
@@ -253,7 +281,3 @@ class Partitions:
 
     def high_watermarks(self) -> dict[TopicPartition, int]:
         return {partition.name: partition.high_watermark.offset for partition in self}
-
-
-def overrides_of(image: ClusterImage, topic: str) -> dict[str, str]:
-    return dict(image.configs.of(topic_resource(topic)))

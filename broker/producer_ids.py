@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from barnabas.coordination.controller.producer_ids import allocate_producer_ids
 from barnabas.protocol.errors import ErrorCode, KafkaError
-from barnabas.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest
+from barnabas.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
@@ -34,7 +33,7 @@ class ProducerIds:
     async def _ask(self) -> None:
         node = self._node
         request = AllocateProducerIdsRequest(broker_id=node.node_id, broker_epoch=node.broker_epoch)
-        answer = await node.controller.decide(lambda controller, _now_ms: allocate_producer_ids(controller, request))
+        answer = await node.controller_link.ask(request, AllocateProducerIdsResponse)
         if answer.error_code:
             raise KafkaError(ErrorCode(answer.error_code), "the controller gives no more producer ids")
         self._block = range(answer.producer_id_start, answer.producer_id_start + answer.producer_id_len)

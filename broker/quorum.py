@@ -69,11 +69,15 @@ def _with_endpoints(ours: VotersRecordVoter, endpoints: list[Endpoint]) -> Voter
 
 
 class Quorum:
-    def __init__(self, disk: Disk, directory: Path, ours: VotersRecordVoter) -> None:
-        """`ours` without endpoints leaves those alone that the log has."""
+    def __init__(
+        self, disk: Disk, directory: Path, ours: VotersRecordVoter, static_voters: Iterable[int] | None = None
+    ) -> None:
+        """`ours` without endpoints leaves those alone that the log has. `static_voters` are those of the configuration:
+        without them, this node alone."""
         self._disk = disk
         self._path = directory / QUORUM_STATE
         self._ours = ours
+        self._static_voters = [ours.voter_id] if static_voters is None else sorted(static_voters)
         self.kraft_version = 0
         self.voters: VotersRecord | None = None
         self._voters_offset = _ONLY_FORMATTED
@@ -101,7 +105,7 @@ class Quorum:
         state = self._read_state()
         self._check_voters(state)
         epoch = max(state.leader_epoch, latest_epoch) + 1
-        self._write_state(epoch)
+        self._write_state(epoch, self._ours.voter_id)
         records = [self._leader_change(now_ms)]
         if self.kraft_version >= 1:
             assert self.voters is not None
@@ -114,6 +118,10 @@ class Quorum:
                     _record(ControlRecordType.KRAFT_VOTERS, encode(updated, _RECORD_VERSION), now_ms),
                 ]
         return epoch, records
+
+    def note_leader(self, leader_id: int, epoch: int) -> None:
+        """Of an epoch in which somebody else leads, or nobody does yet (-1)."""
+        self._write_state(epoch, leader_id)
 
     def _leader_change(self, now_ms: int) -> Record:
         ours = [Voter(voter_id=self._ours.voter_id)]
@@ -157,13 +165,13 @@ class Quorum:
         except ValueError as error:
             raise MalformedFile(self._path, None, str(error), "delete it: this node alone votes") from None
 
-    def _write_state(self, epoch: int) -> None:
+    def _write_state(self, epoch: int, leader_id: int) -> None:
         state = QuorumStateData(
-            leader_id=self._ours.voter_id,
+            leader_id=leader_id,
             leader_epoch=epoch,
             voted_id=-1,
             cluster_id="",
-            current_voters=[VoterId(voter_id=self._ours.voter_id)],
+            current_voters=[VoterId(voter_id=voter_id) for voter_id in self._static_voters],
         )
         version = 1 if self.kraft_version >= 1 else 0
         self._disk.replace_file(self._path, encode_quorum_state(state, version))

@@ -5,42 +5,47 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+import trio
+
 from barnabas.broker.configuration.listeners import Endpoint
 from barnabas.broker.listener import Listener as OpenListener
 from barnabas.broker.startable import CannotStart
-from barnabas.coordination.controller.activation import activate
-from barnabas.coordination.controller.controller_registration import register_controller
-from barnabas.coordination.controller.registration import registered
 from barnabas.coordination.controller.registration_fields import SECURITY_PROTOCOLS
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages import controller_registration
-from barnabas.protocol.messages.broker_registration import BrokerRegistrationRequest, Feature, Listener
+from barnabas.protocol.messages.broker_registration import (
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+    Feature,
+    Listener,
+)
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
-__all__ = ["controller_addresses", "register"]
-
-_VERSION = 4
-"""Of BrokerRegistration: the newest."""
+__all__ = ["controller_addresses", "register_elsewhere", "register_here"]
 
 Named = TypeVar("Named")
+
+_TRY_AGAIN_S = 0.5
+_FOR_GOOD = {
+    ErrorCode.INCONSISTENT_CLUSTER_ID: "its log directories belong to another cluster; give it empty ones, or name "
+    "that cluster's controllers in controller.quorum.bootstrap.servers.",
+    ErrorCode.UNSUPPORTED_VERSION: "the cluster uses features that this broker does not have; see barnabas cluster "
+    "features.",
+    ErrorCode.INVALID_REGISTRATION: "another broker has one of its log directories, or it was copied; give it "
+    "directories of its own.",
+}
+"""What does not change by waiting, and what to do about it."""
 
 _NUMBERS = {name: number for number, name in SECURITY_PROTOCOLS.items()}
 _ANYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - nothing is bound here
 
 
-async def register(node: Node) -> None:
-    """The first decisions of the controller in this epoch. CannotStart if it does not take the broker in."""
-    bootstrap = [] if node.image.metadata_version is not None else node.journal.bootstrap
-    await node.controller.decide(lambda controller, _now_ms: activate(controller, bootstrap))
-    request = _registration_request(node)
+async def register_here(node: Node) -> None:
+    """With the controller in this process. CannotStart if it does not take the broker in."""
     try:
-        answer = await node.controller.decide(
-            lambda controller, now_ms: registered(
-                controller, request, _VERSION, next_offset=node.journal.end_offset, now_ms=now_ms
-            )
-        )
+        answer = await node.controller_link.ask(_registration_request(node), BrokerRegistrationResponse)
     except KafkaError as error:
         if error.code == ErrorCode.KAFKA_STORAGE_ERROR:
             raise
@@ -51,7 +56,40 @@ async def register(node: Node) -> None:
     node.broker_epoch = answer.broker_epoch
     if node.controller_listeners and node.image.required_metadata_version.controller_registration:
         ours = _controller_registration_request(node)
-        await node.controller.decide(lambda controller, _now_ms: register_controller(controller, ours))
+        await node.controller_link.ask(ours, controller_registration.ControllerRegistrationResponse)
+
+
+async def register_elsewhere(node: Node) -> None:
+    """With controllers that are other nodes, as long as a start may wait for them: the session of this broker's last
+    run may have to end first. CannotStart if they do not take it in."""
+    request = _registration_request(node)
+    limit_ms = node.config.initial_broker_registration_timeout_ms
+    why = "no controller answers"
+    with trio.move_on_after(limit_ms / 1000):
+        while True:
+            try:
+                answer = await node.controller_link.ask(request, BrokerRegistrationResponse)
+            except KafkaError as error:
+                told = str(error)
+            else:
+                if not answer.error_code:
+                    node.broker_epoch = answer.broker_epoch
+                    return
+                if answer.error_code in _FOR_GOOD:
+                    raise CannotStart(_refusal(node, ErrorCode(answer.error_code)))
+                told = f"the controller answers {ErrorCode(answer.error_code).name}"
+            if told != why:
+                node.report(f"this broker is not registered yet: {told}")
+            why = told
+            await trio.sleep(_TRY_AGAIN_S)
+    raise CannotStart(
+        f"The controllers did not let this broker in within {limit_ms} ms (initial.broker.registration.timeout.ms): "
+        f"{why}. See whether they run, and whether another broker has node.id={node.node_id}."
+    )
+
+
+def _refusal(node: Node, code: ErrorCode) -> str:
+    return f"The controllers refuse broker {node.node_id} with {code.name}: {_FOR_GOOD[code]}"
 
 
 def controller_addresses(advertised: tuple[Endpoint, ...], listeners: list[OpenListener]) -> list[tuple[str, str, int]]:

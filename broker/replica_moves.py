@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from barnabas.coordination.controller.replica_directories import assign_replicas_to_directories
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.messages.assign_replicas_to_dirs import (
     AssignReplicasToDirsRequest,
+    AssignReplicasToDirsResponse,
     DirectoryData,
     PartitionData,
     TopicData,
@@ -161,9 +161,7 @@ class ReplicaMoves:
             broker_epoch=node.broker_epoch,
             directories=[DirectoryData(id=_id_of(directory), topics=[topic])],
         )
-        answer = await node.controller.decide(
-            lambda controller, _now_ms: assign_replicas_to_directories(controller, request)
-        )
+        answer = await node.controller_link.ask(request, AssignReplicasToDirsResponse)
         codes = [
             answer.error_code,
             *(one.error_code for each in answer.directories for part in each.topics for one in part.partitions),

@@ -26,11 +26,29 @@ def check_startable(config: NodeConfig) -> None:
 
 
 def _missing(config: NodeConfig) -> Iterator[str]:
-    roles = ",".join(sorted(config.process_roles))
-    if len(config.process_roles) < 2:
+    if "broker" not in config.process_roles:
         yield (
-            f"process.roles={roles}: Barnabas is broker and controller in one yet: set process.roles=broker,controller."
+            "process.roles=controller: Barnabas has no controller without a broker yet: set "
+            "process.roles=broker,controller."
         )
+    if config.is_controller:
+        yield from _missing_of_a_controller(config)
+    else:
+        yield from _missing_of_a_broker(config)
+    for listener in config.listeners:
+        if listener.protocol is not SecurityProtocol.PLAINTEXT:
+            yield (
+                f"listeners: {listener.listener} is of {listener.protocol.value}, and Barnabas serves PLAINTEXT only "
+                "yet: change its protocol in listener.security.protocol.map, or leave the listener out."
+            )
+    if config.authorizer_class_name:
+        yield (
+            f"authorizer.class.name={config.authorizer_class_name}: Barnabas has no ACLs yet, and everybody might do "
+            "everything: leave the key out if that is meant."
+        )
+
+
+def _missing_of_a_controller(config: NodeConfig) -> Iterator[str]:
     others = sorted(config.controller_quorum_voters.keys() - {config.node_id})
     if others:
         yield (
@@ -45,14 +63,12 @@ def _missing(config: NodeConfig) -> Iterator[str]:
                 f"controller.quorum.bootstrap.servers={server.host}:{server.port} is no controller listener of this "
                 "node, and Barnabas is a quorum of one yet: name its own, or leave the key out."
             )
-    for listener in config.listeners:
-        if listener.protocol is not SecurityProtocol.PLAINTEXT:
-            yield (
-                f"listeners: {listener.listener} is of {listener.protocol.value}, and Barnabas serves PLAINTEXT only "
-                "yet: change its protocol in listener.security.protocol.map, or leave the listener out."
-            )
-    if config.authorizer_class_name:
+
+
+def _missing_of_a_broker(config: NodeConfig) -> Iterator[str]:
+    name = config.values["controller.listener.names"][0].upper()
+    if config.protocols[name] is not SecurityProtocol.PLAINTEXT:
         yield (
-            f"authorizer.class.name={config.authorizer_class_name}: Barnabas has no ACLs yet, and everybody might do "
-            "everything: leave the key out if that is meant."
+            f"controller.listener.names: {name} is of {config.protocols[name].value}, and Barnabas speaks PLAINTEXT "
+            "only with its controllers yet: change it in listener.security.protocol.map, and at the controllers."
         )

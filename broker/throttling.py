@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Throttles", "throttles_for"]
 
-ANONYMOUS = "ANONYMOUS"
 PRODUCE, FETCH = 0, 1
+EXEMPT = frozenset({52, 53, 54, 56, 58, 59, 82})
+"""What nodes ask each other about the metadata and its partitions; and Envelope, whose content is counted."""
 PERCENT_PER_NS = 100 / 1_000_000_000
 MANY_BYTES = 2**31 - 1
 LIMITS = (PRODUCER_BYTES, CONSUMER_BYTES, REQUEST_PERCENTAGE, MUTATIONS)
@@ -71,7 +72,7 @@ class Throttles:
         connection = call.connection
         throttle_ms = connection.throttle_ms
         connection.throttle_ms = 0
-        if call.api.key != FETCH:
+        if call.api.key != FETCH and call.api.key not in EXEMPT:
             if call.api.key == PRODUCE:
                 throttle_ms = max(throttle_ms, self._charge(call, PRODUCER_BYTES, call.size))
             if response is not None:
@@ -91,7 +92,7 @@ class Throttles:
         return min(throttle_ms, self._use.window_ms)
 
     def _charge(self, call: Call, key: str, value: float) -> int:
-        found = quota_of(self._quotas, key, ANONYMOUS, call.client_id or "")
+        found = quota_of(self._quotas, key, call.principal, call.client_id or "")
         if found is None:
             return 0
         scope, limit = found
@@ -104,7 +105,7 @@ class Throttles:
 
     def fetch_max_bytes(self, call: Call) -> int:
         """More would be throttled whatever came before it, and never get through."""
-        found = quota_of(self._quotas, CONSUMER_BYTES, ANONYMOUS, call.client_id or "")
+        found = quota_of(self._quotas, CONSUMER_BYTES, call.principal, call.client_id or "")
         if found is None:
             return MANY_BYTES
         return int(found[1] * (self._use.windows - 1) * self._use.window_ms / 1000)
@@ -121,7 +122,7 @@ class Throttles:
     def admit_mutations(self, call: Call, *, refuses: bool) -> Callable[[int], None] | None:
         """Asked for every topic with its number of partitions. Where it refuses, it does so only once the quota is used
         up; else everything gets through, and the client waits afterwards."""
-        found = quota_of(self._quotas, MUTATIONS, ANONYMOUS, call.client_id or "")
+        found = quota_of(self._quotas, MUTATIONS, call.principal, call.client_id or "")
         if found is None:
             return None
         scope, limit = found

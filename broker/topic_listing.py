@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Asked", "KeptListings", "TopicListing", "java_name_order"]
 
-MOST_KEPT = 20_000
-"""Partitions, of which each takes some 300 bytes: the lists of a few large topics, or of many small ones."""
-
 
 def java_name_order(name: str) -> bytes:
     """Java compares texts by their units of 16 bits."""
@@ -95,13 +92,14 @@ class Asked(NamedTuple):
 class KeptListings:
     """Lists of partitions that have been told, for whoever asks next: they are the same as long as the metadata is."""
 
-    def __init__(self, most: int = MOST_KEPT) -> None:
+    def __init__(self, most: int) -> None:
+        """`most` partitions in all lists, of which each takes some 300 bytes."""
         self._most = most
         self._offset = -1
         """Of the metadata that they are made of."""
         self._lists: dict[Asked, Kept[MetadataResponsePartition]] = {}
-        self._count = 0
-        """Of the partitions in them."""
+        self.held = 0
+        """Partitions in them."""
 
     def get(
         self, offset: int, asked: Asked, make: Callable[[], Iterable[MetadataResponsePartition]]
@@ -112,13 +110,13 @@ class KeptListings:
         found = self._lists.get(asked)
         if found is None:
             found = Kept(make())
-            self._count += len(found)
-            if self._count > self._most:
+            self.held += len(found)
+            if self.held > self._most:
                 self._forget()
-                self._count = len(found)
+                self.held = len(found)
             self._lists[asked] = found
         return found
 
     def _forget(self) -> None:
         self._lists.clear()
-        self._count = 0
+        self.held = 0

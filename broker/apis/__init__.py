@@ -46,6 +46,8 @@ MODULES = {
     72: "push_telemetry",
     74: "list_config_resources",
     75: "describe_topic_partitions",
+    80: "add_raft_voter",
+    81: "remove_raft_voter",
 }
 
 TELEMETRY = frozenset({71, 72})

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.broker.call import Call
+from barnabas.coordination.cluster.observers import NEVER
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.describe_quorum import (
     DescribeQuorumRequest,
@@ -39,6 +40,7 @@ def handle(node: Node, call: Call, request: DescribeQuorumRequest) -> DescribeQu
         leader_epoch=node.journal.epoch,
         high_watermark=node.controller.committed.offset,
         current_voters=[_ourselves(node, call.version)],
+        observers=_observers(node, call.version),
     )
     answer = DescribeQuorumResponse(topics=[ResponseTopicData(topic_name=METADATA_TOPIC, partitions=[partition])])
     if call.version >= _FIRST_WITH_NODES:
@@ -57,6 +59,25 @@ def _ourselves(node: Node, version: int) -> ReplicaState:
     if version >= _FIRST_WITH_NODES:
         state.replica_directory_id = node.directory_id
     return state
+
+
+def _observers(node: Node, version: int) -> list[ReplicaState]:
+    observers = node.metadata_leader.observers
+    steady_ms = node.clock.steady.now_ms()
+    observers.forget_silent(steady_ms)
+    ahead_ms = node.clock.now_ms() - steady_ms
+    states = []
+    for (node_id, directory_id), observer in sorted(observers.by_key.items()):
+        state = ReplicaState(
+            replica_id=node_id,
+            log_end_offset=observer.end_offset,
+            last_fetch_timestamp=observer.fetch_ms + ahead_ms,
+            last_caught_up_timestamp=NEVER if observer.caught_up_ms == NEVER else observer.caught_up_ms + ahead_ms,
+        )
+        if version >= _FIRST_WITH_NODES:
+            state.replica_directory_id = directory_id
+        states.append(state)
+    return states
 
 
 def _listeners(node: Node) -> list[Listener]:

@@ -1,4 +1,5 @@
-"""Fetch, versions 4 to 18: batches from offsets on, of partitions that are led here.
+"""Fetch, versions 4 to 18: batches from offsets on, of partitions that have a replica here: followers, and consumers
+before version 11, read from leaders alone. A follower's Fetch says what it has, and so decides what counts.
 
 Too few bytes: the answer waits for the watermarks, at most max.wait; an error, or a log that took another way, is told
 at once. The first partition that has anything gives at least one whole batch, however small the limits are. Version 7
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from barnabas.broker.call import Call
-from barnabas.broker.fetch_reading import Reading, no_records, replica_of
+from barnabas.broker.fetch_reader import replica_of
+from barnabas.broker.fetch_reading import Reading, no_records
 from barnabas.broker.isolation import check_isolation
 from barnabas.coordination.fetching.sessions import Exchange, Result
 from barnabas.protocol.errors import ErrorCode, KafkaError
@@ -29,14 +31,15 @@ FIRST_WITH_TOPIC_IDS = 13
 
 
 def handle(node: Node, call: Call, request: FetchRequest) -> FetchResponse | Coroutine[Any, Any, FetchResponse]:
+    of_follower = replica_of(request) >= 0
     exchange = node.fetch_sessions.open(
         request,
         node.topics.name_of if call.version >= FIRST_WITH_TOPIC_IDS else None,
         now_ms=node.clock.steady.now_ms(),
-        of_follower=replica_of(request) >= 0,
+        of_follower=of_follower,
     )
     max_bytes = min(request.max_bytes, node.config.fetch_max_bytes)
-    if node.throttles is not None and not exchange.of_follower:
+    if node.throttles is not None and not of_follower:
         max_bytes = min(max_bytes, node.throttles.fetch_max_bytes(call))
     reading = Reading(node, call, request, exchange, max_bytes)
     reading.read()
@@ -75,6 +78,9 @@ async def _wait(
             if reading.is_enough or reading.lags:
                 break
             reading.watch()
+    if scope.cancelled_caught and reading.reader.is_follower:
+        # It waits for records alone, and is told now of what counts since it came.
+        reading.read()
     call.connection.on_gone = None
     return _answer(node, call, exchange, reading)
 
@@ -82,22 +88,42 @@ async def _wait(
 def _answer(node: Node, call: Call, exchange: Exchange, reading: Reading) -> FetchResponse:
     if reading.is_unsayable:
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "version 12 is the first that tells of a diverging log")
-    if node.throttles is not None and not exchange.of_follower:
+    if node.throttles is not None and not reading.reader.is_follower:
         told = reading.results
         if exchange.session is not None:
             told = [result for result in told if result[0].is_news(result[1])]
-        frame = encode_response(call.api, call.version, 0, FetchResponse(responses=by_topic(told)))
-        header_bytes = 4 + call.api.response_header_version(call.version)
-        if node.throttles.charge_fetch(call, sum(map(len, frame)) - header_bytes):
+        if node.throttles.charge_fetch(call, _size(call, told)):
             error, session_id = node.fetch_sessions.withhold(exchange)
             return FetchResponse(error_code=error, session_id=session_id)
-    error, session_id, results = node.fetch_sessions.close(exchange, reading.results, now_ms=node.clock.steady.now_ms())
+    now_ms = node.clock.steady.now_ms()
+    error, session_id, results = node.fetch_sessions.close(exchange, reading.results, now_ms=now_ms)
+    if reading.reader.is_follower:
+        _count_throttled(node, call, results, now_ms)
     return FetchResponse(
         error_code=error,
         session_id=session_id,
         responses=by_topic(results),
         node_endpoints=list(reading.endpoints.values()),
     )
+
+
+def _count_throttled(node: Node, call: Call, results: Iterable[Result], now_ms: int) -> None:
+    """Whether or not it is in sync: what throttled replicas get is what the rate is of."""
+    quota = node.replica_throttles.leader
+    throttled = [
+        (followed, data)
+        for followed, data in results
+        if followed.name is not None and quota.is_throttled(followed.name, data.partition_index)
+    ]
+    if throttled:
+        quota.record(_size(call, throttled), now_ms)
+
+
+def _size(call: Call, results: Iterable[Result]) -> int:
+    """Of an answer with these."""
+    frame = encode_response(call.api, call.version, 0, FetchResponse(responses=by_topic(results)))
+    header_bytes = 4 + call.api.response_header_version(call.version)
+    return sum(map(len, frame)) - header_bytes
 
 
 def by_topic(results: Iterable[Result]) -> list[FetchableTopicResponse]:

@@ -47,6 +47,9 @@ async def _coordinator_of(node: Node, call: Call, key_type: int, key: str) -> tu
         errors = await create_missing(node, [OFFSETS_TOPIC])
         if errors:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{OFFSETS_TOPIC} cannot be created.")
+    if not node.groups.partition_count:
+        # The controller has it, and this node has not read that yet.
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "The coordinator is not available.")
     leader, _ = node.leader_of(OFFSETS_TOPIC, partition_of_group(key, node.groups.partition_count))
     for broker_id, host, port, _rack in node.brokers_for(call.connection):
         if broker_id == leader:

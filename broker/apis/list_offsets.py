@@ -3,6 +3,9 @@
 -1 latest, -2 earliest, -3 the record with the highest timestamp, -4 the earliest that is on this disk, -5 the latest
 that is in remote storage, -6 the earliest that is not uploaded yet. Without remote storage -4 is -2 and there is no -5
 and -6. A consumer sees up to the high watermark, or up to the last stable offset if it reads what is committed.
+
+A new leader does not know at once what counted before it, and until it does, a consumer is told to ask again, where he
+would be told of less than there is: OFFSET_NOT_AVAILABLE, which clients know since version 5.
 """
 
 from __future__ import annotations
@@ -28,8 +31,11 @@ if TYPE_CHECKING:
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = range(-1, -7, -1)
 FIRST_VERSION_WITH = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 FIRST_WITH_LEADER_EPOCH = 4
+FIRST_WITH_NOT_AVAILABLE = 5
 NO_TIMESTAMP, NO_OFFSET = -1, -1
 CONSUMER = -1
+DEBUGGING = -2
+"""Who says so may ask a follower, too."""
 
 
 def handle(node: Node, call: Call, request: ListOffsetsRequest) -> ListOffsetsResponse:
@@ -79,9 +85,14 @@ def _answer(
         if call.version < FIRST_VERSION_WITH.get(one.timestamp, 0) or one.timestamp < EARLIEST_PENDING_UPLOAD:
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"there is no timestamp {one.timestamp}")
         partition = node.partition(topic, one.partition_index)
-        partition.check_leader(one.current_leader_epoch)
+        if request.replica_id == DEBUGGING:
+            partition.check_readable(one.current_leader_epoch)
+        else:
+            partition.check_leader(one.current_leader_epoch)
         found = _find(partition, request, one.timestamp)
     except KafkaError as error:
+        if error.code == ErrorCode.OFFSET_NOT_AVAILABLE and call.version < FIRST_WITH_NOT_AVAILABLE:
+            return _refused(one, ErrorCode.LEADER_NOT_AVAILABLE)
         return _refused(one, error.code)
     if found is not None:
         answer.timestamp, answer.offset = found.timestamp, found.offset
@@ -96,12 +107,22 @@ def _find(partition: Partition, request: ListOffsetsRequest, timestamp: int) -> 
     if request.replica_id == CONSUMER:
         stable = request.isolation_level == READ_COMMITTED
         end = partition.last_stable.offset if stable else partition.high_watermark.offset
-    if timestamp == LATEST:
+    knows_less = request.replica_id == CONSUMER and partition.is_unsettled
+    if timestamp == LATEST and not knows_less:
         return FoundOffset(NO_TIMESTAMP, end, partition.leader_epoch)
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         epoch = log.epochs.epoch_for_offset(log.start_offset)
         return FoundOffset(NO_TIMESTAMP, log.start_offset, -1 if epoch is None else epoch)
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return FoundOffset(NO_TIMESTAMP, NO_OFFSET, -1)
-    found = log.find_latest_timestamp() if timestamp == MAX_TIMESTAMP else log.find_timestamp(timestamp)
-    return found if found is not None and found.offset < end else None
+    found = None
+    if timestamp != LATEST:
+        found = log.find_latest_timestamp() if timestamp == MAX_TIMESTAMP else log.find_timestamp(timestamp)
+    if found is not None and found.offset < end:
+        return found
+    if knows_less:
+        raise KafkaError(
+            ErrorCode.OFFSET_NOT_AVAILABLE,
+            f"{partition.name} counts up to offset {end}, and its leader began at {partition.epoch_start}",
+        )
+    return None

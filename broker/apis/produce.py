@@ -32,6 +32,7 @@ from barnabas.protocol.messages.produce import (
 from barnabas.protocol.schema import Uuid
 from barnabas.protocol.varint import Bytes
 from barnabas.replication.partition import Partition
+from barnabas.replication.watermark import Watermark
 from barnabas.storage.topic_config import TopicConfig
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ class Unacknowledged(NamedTuple):
     """What is appended and does not count yet."""
 
     partition: Partition
+    counts: Watermark
+    """Of this leader's time: who leads again later may have given up the records."""
     next_offset: int
     response: PartitionProduceResponse
 
@@ -115,7 +118,7 @@ def _answered(
         return None
     if call.version >= FIRST_WITH_LEADERS:
         _name_leaders(node, call, answer)
-    return _acknowledged(answer, waits, request) if waits else answer
+    return _acknowledged(node, call, answer, waits, request) if waits else answer
 
 
 def refused(_call: Call, request: ProduceRequest, error: KafkaError) -> ProduceResponse:
@@ -238,7 +241,9 @@ def _produce(
     if acks:
         counts = partition.high_watermark if acks == ALL_IN_SYNC else partition.safe
         if counts.offset <= appended.last_offset:
-            waits.append(Unacknowledged(partition, appended.last_offset + 1, response))
+            waits.append(Unacknowledged(partition, counts, appended.last_offset + 1, response))
+        elif acks == ALL_IN_SYNC and partition.leading is not None and partition.leading.lacks_replicas:
+            response.error_code = ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
     return response
 
 
@@ -268,24 +273,34 @@ def _refused(node: Node, call: Call, name: str | None, index: int, error: KafkaE
             for number, why in error.record_errors
         ]
     if error.code == ErrorCode.NOT_LEADER_OR_FOLLOWER and call.version >= FIRST_WITH_LEADERS and name is not None:
-        leader, epoch = node.leader_of(name, index)
-        response.current_leader = LeaderIdAndEpoch(leader_id=leader, leader_epoch=epoch)
+        _name_leader(node, response, name)
     return response
 
 
+def _name_leader(node: Node, response: PartitionProduceResponse, topic: str) -> None:
+    leader, epoch = node.leader_of(topic, response.index)
+    response.current_leader = LeaderIdAndEpoch(leader_id=leader, leader_epoch=epoch)
+
+
 async def _acknowledged(
-    answer: ProduceResponse, waits: list[Unacknowledged], request: ProduceRequest
+    node: Node, call: Call, answer: ProduceResponse, waits: list[Unacknowledged], request: ProduceRequest
 ) -> ProduceResponse:
     """When everything counts, or the client's patience ends."""
     with trio.move_on_after(max(request.timeout_ms, 0) / 1000):
-        for partition, next_offset, response in waits:
-            counts = partition.high_watermark if request.acks == ALL_IN_SYNC else partition.safe
+        for _, counts, next_offset, response in waits:
             try:
                 await counts.reaches(next_offset)
             except KafkaError as error:
                 response.error_code = error.code
-    for partition, next_offset, response in waits:
-        counts = partition.high_watermark if request.acks == ALL_IN_SYNC else partition.safe
-        if counts.offset < next_offset and not response.error_code:
+    for partition, counts, next_offset, response in waits:
+        if response.error_code:
+            if response.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER and call.version >= FIRST_WITH_LEADERS:
+                _name_leader(node, response, partition.name.topic)
+        elif counts.offset < next_offset:
             response.error_code = ErrorCode.REQUEST_TIMED_OUT
+        elif request.acks == ALL_IN_SYNC and partition.leading is not None and partition.leading.lacks_replicas:
+            # They count, and with fewer than were asked for: some may have gone since the records were taken.
+            response.error_code = ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+    if call.version >= FIRST_WITH_LEADERS:
+        _name_leaders(node, call, answer)
     return answer

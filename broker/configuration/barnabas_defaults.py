@@ -28,6 +28,7 @@ BARNABAS_DEFAULTS: Mapping[str, Default] = {
     ),
     "socket.receive.buffer.bytes": Default(-1, "The system fits the buffers of a connection to its speed, if it may."),
     "socket.send.buffer.bytes": Default(-1, "The same for what is sent."),
+    "replica.socket.receive.buffer.bytes": Default(-1, "The same for what a follower fetches."),
     "log.dir": Default(("./barnabas-data",), "What is in /tmp is gone when the machine starts again."),
 }
 """They count for every node."""

@@ -91,6 +91,10 @@ class NodeConfig(NodeKeys):
         return _build(self.static, cluster, broker, fitted=fitted)
 
     @property
+    def is_controller(self) -> bool:
+        return "controller" in self.process_roles
+
+    @property
     def offsets_retention_ms(self) -> int:
         return self.offsets_retention_minutes * 60_000
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from barnabas.broker.configuration.addresses import parse_bootstrap_server, parse_voter
+from barnabas.broker.configuration.addresses import is_host, parse_bootstrap_server, parse_voter
 from barnabas.storage.topic_config_types import Rule
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "NOT_EMPTY",
     "NO_CLASS",
     "NO_PROVIDERS",
+    "PLACE",
     "SERVERS",
     "SHARE_ASSIGNORS",
     "SOME",
@@ -38,6 +39,16 @@ DISTINCT = Rule("a list with commas between, none of it empty", _all_there, _dis
 SOME = Rule("a list with commas between, none of it empty", lambda values: bool(values) and all(values), _distinct)
 
 NOT_EMPTY = Rule("not empty", bool)
+
+
+def _is_place(text: str) -> bool:
+    host, colon, port = text.rpartition(":")
+    if not text:
+        return True
+    return bool(colon) and is_host(host.removeprefix("[").removesuffix("]")) and port.isascii() and port.isdigit()
+
+
+PLACE = Rule("HOST:PORT, or nothing", _is_place)
 
 
 def one_of_any_case(*choices: str) -> Rule:

@@ -20,10 +20,6 @@ _FEATURES = (
     "alter.log.dirs.replication.",
     "controller.quorum.",
     "controller.socket.",
-    "follower.replication.",
-    "leader.",
-    "replica.",
-    "replication.quota.",
     "socket.connection.setup.",
     # TLS and SASL
     "connection.failed.authentication.",
@@ -41,12 +37,19 @@ _READ_ALREADY = frozenset(
     {
         "controller.quorum.auto.join.enable",
         "controller.quorum.bootstrap.servers",
+        "controller.quorum.fetch.max.bytes",
+        "controller.quorum.fetch.snapshot.max.bytes",
+        "controller.quorum.request.timeout.ms",
+        "controller.quorum.retry.backoff.ms",
         "controller.quorum.voters",
         "group.streams.max.standby.replicas",
-        "replica.alter.log.dirs.io.max.bytes.per.second",
-        "replica.high.watermark.checkpoint.interval.ms",
         "sasl.enabled.mechanisms",
         "sasl.mechanism.inter.broker.protocol",
+        "share.coordinator.state.topic.min.isr",
+        "share.coordinator.state.topic.num.partitions",
+        "share.coordinator.state.topic.replication.factor",
+        "share.coordinator.state.topic.segment.bytes",
+        "transaction.state.log.min.isr",
         "transaction.state.log.num.partitions",
         "transaction.state.log.replication.factor",
         "transaction.state.log.segment.bytes",
@@ -54,16 +57,11 @@ _READ_ALREADY = frozenset(
 )
 _OTHERS = frozenset(
     {
-        "auto.leader.rebalance.enable",
-        "initial.broker.registration.timeout.ms",
         "internal.metadata.delete.delay.millis",
         "log.cleaner.io.buffer.size",
         "log.dir.failure.timeout.ms",
-        "metadata.max.idle.interval.ms",
         "offsets.load.buffer.size",
-        "request.timeout.ms",
         "server.max.startup.time.ms",
-        "unclean.leader.election.interval.ms",
     }
 )
 

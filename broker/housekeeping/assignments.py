@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from barnabas.coordination.controller.replica_directories import assign_replicas_to_directories
 from barnabas.protocol.errors import KafkaError
 from barnabas.protocol.messages.assign_replicas_to_dirs import (
     AssignReplicasToDirsRequest,
+    AssignReplicasToDirsResponse,
     DirectoryData,
     PartitionData,
     TopicData,
@@ -90,9 +90,7 @@ class Assignments:
 
     async def _send(self, request: AssignReplicasToDirsRequest) -> bool:
         try:
-            answer = await self._node.controller.decide(
-                lambda controller, _now_ms: assign_replicas_to_directories(controller, request)
-            )
+            answer = await self._node.controller_link.ask(request, AssignReplicasToDirsResponse)
         except KafkaError as error:
             self._node.warn(f"the controller was not told in which directories replicas are: {error}")
             return False

@@ -9,6 +9,7 @@ import trio
 from barnabas.broker.housekeeping.assignments import Assignments
 from barnabas.broker.housekeeping.checkpoints import Checkpoints
 from barnabas.broker.housekeeping.compaction import Compaction
+from barnabas.broker.housekeeping.cutting import Cutting
 from barnabas.broker.housekeeping.flushing import Flushing
 from barnabas.broker.housekeeping.producer_expiry import expire_producers
 from barnabas.broker.housekeeping.removal import Removal
@@ -35,6 +36,7 @@ class Housekeeper:
         self.checkpoints = Checkpoints(node)
         self.assignments = Assignments(node)
         self.compaction = Compaction(node) if node.config.log_cleaner_enable else None
+        self.cutting = Cutting(node, self.compaction)
         self._scope = trio.CancelScope()
         self._ended = trio.Event()
 

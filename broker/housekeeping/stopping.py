@@ -4,10 +4,14 @@ and its marker is the last that it writes."""
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import trio
 
+from barnabas.broker.unless import StoppedEarly, unless
+from barnabas.protocol.errors import KafkaError
 from barnabas.storage.log import Log
 from barnabas.storage.log_directories import own_high_watermarks
 from barnabas.storage.log_directory import LogDirectory, TopicPartition
@@ -21,15 +25,34 @@ _ASK_AGAIN_S = 0.1
 
 
 async def shut_down_controlled(node: Node) -> None:
-    """Until the controller says that nobody needs this broker any more, or the time is over."""
+    """Until the controller says that nobody needs this broker any more, or the time is over, or the node fails: where
+    it is the controller, nobody would answer. When it has answered the first time, others lead or nobody does; where no
+    other broker has to read that, the second answer lets go."""
     if not node.config.controlled_shutdown_enable:
         return
     limit_ms = node.config.barnabas_controlled_shutdown_timeout_ms
     with trio.move_on_after(limit_ms / 1000) as patience:
-        while not await node.heartbeats.beat(want_shut_down=True):
-            await trio.sleep(_ASK_AGAIN_S)
+        with suppress(StoppedEarly):
+            await unless(node.failed, partial(_until_let_go, node))
     if patience.cancelled_caught:
         node.report(f"the controller has not let this broker go within {limit_ms} ms; it stops all the same")
+
+
+async def _until_let_go(node: Node) -> None:
+    pause_s = 0.0
+    heard_s = trio.current_time()
+    while True:
+        try:
+            if await node.heartbeats.beat(want_shut_down=True):
+                return
+            heard_s = trio.current_time()
+        except KafkaError as error:
+            if trio.current_time() > heard_s + node.config.broker_session_timeout_ms / 1000:
+                # A controller that comes back by now takes this broker for dead, whatever it is told.
+                node.report(f"no controller answers, and the broker stops without handing over what it leads: {error}")
+                return
+        await trio.sleep(pause_s)
+        pause_s = _ASK_AGAIN_S
 
 
 async def close_directories(node: Node) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from barnabas.broker.metadata_log import MetadataLog, metadata_log_config
+from barnabas.broker.metadata_log import metadata_log_config
+from barnabas.broker.own_metadata_log import OwnMetadataLog
 from barnabas.broker.quorum import voter
 from barnabas.coordination.cluster.image import ClusterImage
 from barnabas.coordination.cluster.image_copy import copy_of
@@ -43,7 +44,7 @@ class Journal:
         disk.make_directory(PARENT)
         disk.sync_directory(PARENT.parent)
         self.disk = disk
-        self.log = MetadataLog(
+        self.log = OwnMetadataLog(
             disk,
             PARENT,
             ours=voter(1, directory_id, [address] if address else []),

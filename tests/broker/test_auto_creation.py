@@ -9,6 +9,11 @@ import pytest
 
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
+from barnabas.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+)
 from barnabas.protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -17,13 +22,36 @@ from barnabas.protocol.messages.metadata import (
 )
 from barnabas.protocol.schema import Uuid
 from tests.clients.waiting import wait_until
-from tests.kafka.broker import KafkaBroker
+from tests.kafka.broker import SMALL, KafkaBroker
 from tests.kafka.client import RawClient
 
-from .asking import create
+from .asking import config_value, create
 from .running import RunningNode
 
 NO_ID = Uuid(bytes(16))
+OF_THE_TOPIC = 1
+SEGMENTS = {
+    "transaction.state.log.segment.bytes": "2097152",
+    "share.coordinator.state.topic.segment.bytes": "3145728",
+    "share.coordinator.state.topic.compression.codec": "4",
+}
+"""The last is how its coordinator writes, and none of the topic's."""
+COORDINATORS_TOPICS = {
+    "__transaction_state": {
+        "cleanup.policy": "compact",
+        "compression.type": "uncompressed",
+        "min.insync.replicas": "1",
+        "segment.bytes": "2097152",
+        "unclean.leader.election.enable": "false",
+    },
+    "__share_group_state": {
+        "cleanup.policy": "delete",
+        "compression.type": "producer",
+        "min.insync.replicas": "1",
+        "retention.ms": "-1",
+        "segment.bytes": "3145728",
+    },
+}
 
 
 def ask_for(client: RawClient, *names: str, version: int = 13, create: bool = True) -> dict[str, MetadataResponseTopic]:
@@ -68,6 +96,41 @@ def test_a_deleted_topic_looks_gone(client: RawClient) -> None:
     request = DeleteTopicsRequest(topics=[DeleteTopicState(name="deleted")], timeout_ms=10_000)
     assert client.ask(request, 6, DeleteTopicsResponse).responses[0].error_code == ErrorCode.NONE
     assert ask_for(client, "deleted", version=1)["deleted"].partitions == []
+
+
+def partitions_once_made(client: RawClient, name: str) -> int:
+    ask_for(client, name)
+    wait_until(partial(is_there, client, name), f"{name} is there")
+    return len(ask_for(client, name, create=False)[name].partitions)
+
+
+def check_that_coordinators_topics_are_as_they_want_them(client: RawClient) -> None:
+    for name, wanted in COORDINATORS_TOPICS.items():
+        assert partitions_once_made(client, name) == 1
+        resource = DescribeConfigsResource(resource_type=2, resource_name=name, configuration_keys=None)
+        (found,) = client.ask(DescribeConfigsRequest(resources=[resource]), 4, DescribeConfigsResponse).results
+        assert {one.name: one.value for one in found.configs if one.config_source == OF_THE_TOPIC} == wanted
+
+
+def test_coordinators_topics_are_as_they_want_them(tmp_path: Path) -> None:
+    """Kafka has them when it gets the directory, and does not change them any more."""
+    alike = RunningNode(tmp_path / "data")
+    alike.settings.update({**SMALL, **SEGMENTS})
+    with alike as node, node.client() as client:
+        check_that_coordinators_topics_are_as_they_want_them(client)
+
+
+def test_coordinators_topics_want_no_more_replicas_than_there_are_brokers(client: RawClient) -> None:
+    for name in COORDINATORS_TOPICS:
+        assert partitions_once_made(client, name) == 50
+        assert config_value(client, 2, name, "min.insync.replicas") == "1"
+
+
+@pytest.mark.java
+@pytest.mark.slow
+def test_kafka_wants_coordinators_topics_the_same(kafka_classpath: str) -> None:
+    with KafkaBroker(kafka_classpath, config=SEGMENTS) as kafka, RawClient(kafka.host, kafka.port) as client:
+        check_that_coordinators_topics_are_as_they_want_them(client)
 
 
 @pytest.mark.java

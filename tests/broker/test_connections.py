@@ -11,11 +11,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
 import pytest
 
+from barnabas.broker.connection import Answer
 from barnabas.broker.memory import PATIENCE_MS, Memory
 from barnabas.broker.node import Node
 from barnabas.cli.start import allow_all_files
@@ -219,7 +221,8 @@ def test_a_partition_that_is_led_again_is_waited_for_again(tmp_path: Path) -> No
         def lead_again(of: Node) -> None:
             partition = of.partition(TOPIC, 0)
             partition.resign()
-            partition.lead(partition.leader_epoch + 1, (of.node_id,))
+            state = of.image.topics.by_name[TOPIC].partitions[0]
+            partition.lead(replace(state, leader_epoch=partition.leader_epoch + 1))
 
         node.do(lead_again)
         client.send(long_poll(), 12)
@@ -236,8 +239,15 @@ def test_a_fault_of_ours_ends_one_connection_and_no_more(tmp_path: Path) -> None
 
         def spoil(of: Node) -> None:
             (connection,) = of.listeners[0].connections
-            connection._outgoing = None  # type: ignore[assignment]
+            server = connection._server
 
+            def serve(*_arguments: object) -> Answer:
+                patch.undo()
+                raise RuntimeError("we are broken")
+
+            patch.setattr(server, "serve", serve)
+
+        patch = pytest.MonkeyPatch()
         node.do(spoil)
         with pytest.raises(ConnectionError):
             speaks(client)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.protocol.batch_builder import build_batch
 from barnabas.protocol.batches import Batch, iterate_batches
 from barnabas.protocol.messages.create_topics import (
     CreatableTopic,
@@ -45,7 +46,7 @@ from barnabas.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
-from barnabas.protocol.record import read_records
+from barnabas.protocol.record import Record, read_records
 from barnabas.storage.disk import SystemDisk
 from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory, TopicPartition
@@ -313,3 +314,35 @@ def leads_all(client: RawClient) -> bool:
     topics = [ListOffsetsTopic(name=TOPIC, partitions=asked)]
     answer = client.ask(ListOffsetsRequest(topics=topics), 7, ListOffsetsResponse)
     return all(each.error_code == 0 for each in answer.topics[0].partitions)
+
+
+def test_an_epoch_that_a_kill_keeps_out_of_its_file_begins_with_its_first_record(
+    kafka_classpath: str, tmp_path: Path
+) -> None:
+    """It is written when its records are synced; until then Kafka learns it from the segments, in their order. One
+    without an index it would read before all others."""
+    with closing(KafkaBroker(kafka_classpath, tmp_path)) as kafka:
+        with StartedBroker(tmp_path, "--data", str(kafka.data_directory)) as broker:
+            _, port = broker.wait_ready().address
+            create_topic(port)
+            broker.signal()
+            assert broker.wait() == 0, broker.errors
+        alive = kafka.data_directory.rename(tmp_path / "alive")
+        directory = LogDirectory(SystemDisk(), alive, holder="pid 1", report=lambda _line: None)
+        now_ms = int(time.time() * 1000)
+        log = directory.load(TopicPartition(TOPIC, 0), TopicConfig.load(CONFIGS), now_ms)
+        log.append_as_leader([one_batch(now_ms)], 0, now_ms)
+        while len(log.segments) < 2:
+            log.append_as_leader([one_batch(now_ms)], 1, now_ms)
+        shutil.copytree(alive, kafka.data_directory)
+        kafka.start()
+        with RawClient(kafka.host, kafka.port) as client:
+            wait_until(lambda: leads_all(client), "Kafka to lead all partitions")
+            asked = Asked(client, 0)
+            assert asked.end_of_epoch(0) == (0, 1)
+            assert asked.end_of_epoch(1) == (1, log.end_offset)
+        kafka.stop()
+
+
+def one_batch(now_ms: int) -> Batch:
+    return Batch(build_batch([Record(value=bytes(1 << 17), timestamp=now_ms)]))

@@ -378,3 +378,36 @@ def test_kafka_starts_on_what_a_killed_barnabas_began_without_any_configuration(
             *("--bootstrap-server", kafka.bootstrap, "describe", "--status"),
         )
         assert f'"endpoints": ["CONTROLLER://127.0.0.1:{kafka.controller_port}"]' in status
+
+
+def test_kafka_finds_nothing_to_mend_in_topics_that_nobody_has_written_to(kafka_classpath: str, tmp_path: Path) -> None:
+    kafka = KafkaBroker(kafka_classpath, tmp_path)
+    names = [f"empty-{number}" for number in range(3)]
+    with StartedBroker(tmp_path, "--data", str(kafka.data_directory)) as broker:
+        broker.wait_ready()
+        with broker.client() as client:
+            create(client, "empty", 3, {})
+            create(client, "written", 1, {})
+            produce(client, "written", 0, "one")
+            before = topics_of(client)
+        broker.signal()
+        assert broker.wait() == 0, broker.errors
+    for name in names:
+        files = {path.name for path in (kafka.data_directory / name).iterdir()}
+        assert files == {f"{0:020d}.log", f"{0:020d}.index", "partition.metadata"}
+    with kafka:
+        with connect(kafka) as client:
+            assert topics_of(client, at_least=2) == before
+            ends = end_offsets(client, ("empty", 0), ("empty", 1), ("empty", 2), ("written", 0))
+            assert list(ends.values()) == [0, 0, 0, 1]
+            produce(client, "empty", 0, "kafka")
+            ends["empty", 0] = 1
+        kafka.stop()
+        said = kafka.log_file.read_text()
+        assert " ERROR " not in said
+        assert not [name for name in names if name in said]
+    with StartedBroker(tmp_path, "--data", str(kafka.data_directory)) as broker:
+        broker.wait_ready()
+        with broker.client() as client:
+            assert end_offsets(client, *ends) == ends
+            assert values_in(client, "empty", before) == ["kafka"]

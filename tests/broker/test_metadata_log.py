@@ -41,7 +41,7 @@ def control_records(journal: Journal, epoch: int) -> list[object]:
         ControlRecordType.KRAFT_VERSION: KRaftVersionRecord,
         ControlRecordType.KRAFT_VOTERS: VotersRecord,
     }
-    for batch in journal.log.batches_from(journal.log.log.start_offset):
+    for batch in journal.log.batches_from(journal.log.log.start_offset, journal.log.end_offset):
         if batch.control and batch.partition_leader_epoch == epoch:
             found += [
                 decode(classes[control_record_type(record.key)], 0, record.value or b"")

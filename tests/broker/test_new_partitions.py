@@ -5,10 +5,16 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
+from barnabas.protocol.messages.create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 from barnabas.protocol.schema import Uuid
 from barnabas.storage.disk import SystemDisk
+from tests.broker.controller_door.door import ControllerNode
 from tests.broker.running import RunningNode
 from tests.broker.test_produce_and_fetch import TOPIC, create, produce
 from tests.kafka.client import RawClient
@@ -49,6 +55,29 @@ def test_a_thread_makes_them_and_nobody_waits_for_a_sync(tmp_path: Path) -> None
         assert loop not in made.values()
         assert not [path for path in disk.syncers if path.name in made]
         assert running.do(lambda node: {node.partition(name, 2).leads for name in names}) == {True}
+
+
+def test_so_does_one_of_a_broker_that_follows_a_controller(tmp_path: Path) -> None:
+    """Which has to say meanwhile that it is alive."""
+    disk = WatchedDisk()
+    first = ControllerNode(tmp_path / "1", replica_lag_time_max_ms="1000")
+    second = RunningNode(
+        tmp_path / "2",
+        disk=disk,
+        node_id="2",
+        process_roles="broker",
+        controller_listener_names="CONTROLLER",
+        controller_quorum_bootstrap_servers=first.controllers,
+    )
+    with first, second, first.client() as client:
+        assignments = [CreatableReplicaAssignment(partition_index=number, broker_ids=[2, 1]) for number in range(20)]
+        topic = CreatableTopic(name="topic", num_partitions=-1, replication_factor=-1, assignments=assignments)
+        answer = client.ask(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 7, CreateTopicsResponse)
+        assert answer.topics[0].error_code == 0
+        second.until(lambda node: sum(partition.leads for partition in node.partitions) == 20)
+        made = {path.name: maker for path, maker in disk.makers.items() if path.name.startswith("topic")}
+        assert len(made) == 20
+        assert second._thread not in made.values()
 
 
 def test_they_have_the_configuration_that_was_asked_for_with_them(tmp_path: Path) -> None:

@@ -64,8 +64,17 @@ def test_the_example_that_kafka_ships_starts(changes: dict[str, str]) -> None:
     ("changes", "words"),
     [
         (
-            {"process.roles": "broker", "listeners": "PLAINTEXT://:9092", "advertised.listeners": ""},
-            "process.roles=broker",
+            {"process.roles": "controller", "listeners": "CONTROLLER://:9093", "advertised.listeners": ""},
+            "process.roles=controller",
+        ),
+        (
+            {
+                "process.roles": "broker",
+                "listeners": "PLAINTEXT://:9092",
+                "advertised.listeners": "",
+                "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:SSL",
+            },
+            "PLAINTEXT only with its controllers",
         ),
         ({"controller.quorum.voters": "1@localhost:9093,2@localhost:9094"}, r"other nodes \(2\)"),
         ({"controller.quorum.bootstrap.servers": "localhost:9093,other:9099"}, "other:9099 is no controller listener"),

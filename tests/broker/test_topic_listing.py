@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from barnabas.broker.topic_listing import Asked, KeptListings
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
@@ -17,6 +18,7 @@ from barnabas.protocol.schema import Uuid
 from tests.kafka.client import RawClient
 
 from .asking import create
+from .running import RunningNode
 
 
 def described(client: RawClient, topic: str, version: int = 12) -> MetadataResponseTopic:
@@ -68,8 +70,19 @@ def test_no_more_than_the_bound_is_kept() -> None:
     assert len(kept.get(7, asked[3], listing(11, made))) == 11
 
 
+def test_the_bound_is_the_nodes(tmp_path: Path) -> None:
+    with RunningNode(tmp_path, barnabas_metadata_lists_max_partitions="3") as node, node.client() as client:
+        for topic in ("orders", "clicks"):
+            create(client, topic, partitions=2)
+        kept = []
+        for topic in ("orders", "clicks", "clicks"):
+            assert len(described(client, topic).partitions) == 2
+            kept.append(node.do(lambda inside: inside.listings.held))
+    assert kept == [2, 2, 2]
+
+
 def test_what_was_kept_of_other_metadata_is_forgotten() -> None:
-    kept, made = KeptListings(), list[int]()
+    kept, made = KeptListings(most=10), list[int]()
     asked = Asked(Uuid(bytes(16)), "PLAINTEXT", 12)
     for offset in (7, 7, 8, 8):
         kept.get(offset, asked, listing(1, made))

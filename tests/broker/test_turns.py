@@ -85,6 +85,13 @@ async def answers(sock: socket.socket, count: int) -> None:
             received += len(data)
 
 
+def tcp_pair() -> tuple[socket.socket, socket.socket]:
+    """A client's end and ours."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        theirs = socket.create_connection(listener.getsockname())
+        return theirs, listener.accept()[0]
+
+
 MANY = [b"greedy %03d" % number for number in range(40)]
 
 
@@ -92,7 +99,7 @@ async def test_many_requests_of_one_read_let_others_in_between() -> None:
     with closing(Poller()) as poller:
         async with trio.open_nursery() as nursery:
             server = SlowServer(nursery)
-            pairs = [socket.socketpair() for _ in range(2)]
+            pairs = [tcp_pair() for _ in range(2)]
             connections = [Connection(ours, "TEST", poller, server) for _, ours in pairs]
             greedy, modest = (theirs for theirs, _ in pairs)
             greedy.sendall(framed(*MANY))
@@ -116,7 +123,7 @@ async def test_a_fault_of_ours_ends_that_connection_alone(number: int) -> None:
         async with trio.open_nursery() as nursery:
             server = SlowServer(nursery)
             server.broken = MANY[number]
-            pairs = [socket.socketpair() for _ in range(2)]
+            pairs = [tcp_pair() for _ in range(2)]
             connections = [Connection(ours, "TEST", poller, server) for _, ours in pairs]
             greedy, modest = (theirs for theirs, _ in pairs)
             greedy.sendall(framed(*MANY))

@@ -69,6 +69,7 @@ OWN_KEYS = {
     "group.streams.initial.rebalance.delay.ms",
     "streams.initial.rebalance.delay.ms",
     # Where every node leaves to the system what Kafka sets.
+    "replica.socket.receive.buffer.bytes",
     "socket.receive.buffer.bytes",
     "socket.send.buffer.bytes",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from barnabas.broker.configuration.key import HIGH, LOW, MEDIUM, READ_ONLY, key
+from barnabas.broker.configuration.rules import PLACE
 from barnabas.storage.topic_config_types import ANY, INT, LONG, STRING, at_least, one_of
 
 __all__ = ["OwnKeys"]
@@ -38,7 +39,11 @@ class OwnKeys:
         "The most bytes of a file that a thread reads at once for one connection, where only the disk has them.")
     barnabas_cold_read_threads: int = key(INT, 8, at_least(1), LOW, READ_ONLY,
         "How many such threads there are at most.")
+    barnabas_metadata_lists_max_partitions: int = key(INT, 20_000, at_least(0), LOW, READ_ONLY,
+        "The most partitions whose place in an answer to Metadata is kept for whoever asks next.")
     barnabas_telemetry_topic: str = key(STRING, "", ANY, LOW, READ_ONLY,
         "The topic that gets the metrics which clients push; without one they are not asked for any.")
+    barnabas_metrics_listen: str = key(STRING, "", PLACE, LOW, READ_ONLY,
+        "HOST:PORT where Prometheus finds /metrics; without it there are none.")
     barnabas_logging_format: str = key(STRING, "human", one_of("human", "json"), LOW, READ_ONLY,
         "How Barnabas writes its log: human for people, json for programs.")

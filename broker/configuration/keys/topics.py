@@ -30,6 +30,8 @@ class TopicsKeys:
         "How long a follower's fetch may take.")
     replica_socket_receive_buffer_bytes: int = key(INT, 65_536, ANY, HIGH, READ_ONLY,
         "The receive buffer of a follower's connection.")
+    num_replica_fetchers: int = key(INT, 1, at_least(1), HIGH, CLUSTER_WIDE,
+        "How many connections a follower fetches over from each broker that leads.")
     replica_fetch_max_bytes: int = key(INT, 1_048_576, at_least(0), MEDIUM, READ_ONLY,
         "The most bytes of one partition in an answer to a follower.")
     replica_fetch_wait_max_ms: int = key(INT, 500, ANY, HIGH, READ_ONLY,
@@ -49,7 +51,6 @@ class TopicsKeys:
 
 
 WITHOUT_EFFECT = (
-    Key("num.replica.fetchers", INT, 1, at_least(1), HIGH, CLUSTER_WIDE),
     Key("fetch.purgatory.purge.interval.requests", INT, 1000, ANY, MEDIUM, READ_ONLY),
     Key("producer.purgatory.purge.interval.requests", INT, 1000, ANY, MEDIUM, READ_ONLY),
     Key("delete.records.purgatory.purge.interval.requests", INT, 1, ANY, MEDIUM, READ_ONLY),

@@ -130,9 +130,9 @@ def test_what_has_no_effect_is_one_line_of_information() -> None:
 
 
 def test_what_has_no_effect_yet_is_another() -> None:
-    (notice,) = NodeConfig.load({"replica.fetch.max.bytes": "9", "transaction.max.timeout.ms": "5"}).notices
+    (notice,) = NodeConfig.load({"connections.max.reauth.ms": "9", "transaction.max.timeout.ms": "5"}).notices
     assert not notice.warning
-    wanted = "replica.fetch.max.bytes, transaction.max.timeout.ms"
+    wanted = "connections.max.reauth.ms, transaction.max.timeout.ms"
     assert notice.text == f"These keys are accepted and have no effect in Barnabas yet: {wanted}."
 
 

@@ -46,7 +46,10 @@ WEIGHTS = {
 }
 
 
-NAMES = {APIS[key].name: key for key in MODULES if key not in TELEMETRY}
+VOTERS = {80, 81}
+"""AddRaftVoter and RemoveRaftVoter: Kafka would go and change who votes."""
+
+NAMES = {APIS[key].name: key for key in MODULES if key not in TELEMETRY | VOTERS}
 
 THEMES = {
     "anything": (),

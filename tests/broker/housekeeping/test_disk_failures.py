@@ -3,6 +3,7 @@ metadata's directory the node stops and says why. A disk that is full comes back
 
 from __future__ import annotations
 
+import errno
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
@@ -190,3 +191,14 @@ def test_a_topic_that_is_deleted_while_it_is_flushed_is_no_failure_of_its_disk(t
             assert fetch(client, 0) == [(0, b"new")]
         node.until(lambda running: not running.housekeeping.flushing.is_busy)
         assert not node.do(lambda running: running.directories.offline)
+
+
+def test_metadata_that_cannot_be_written_at_the_start_end_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the start waits for does not come."""
+
+    def broken(_work: object, _prepare: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr("barnabas.broker.controller._sync_and_prepare", broken)
+    with pytest.raises(NodeFailed, match="the directory of the metadata log has failed"):
+        RunningNode(tmp_path / "data").start()

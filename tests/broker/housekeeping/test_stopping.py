@@ -6,8 +6,13 @@ import time
 from pathlib import Path
 
 import pytest
+import trio
+import trio.testing
 
 from barnabas.broker.heartbeats import Heartbeats
+from barnabas.broker.housekeeping import stopping
+from barnabas.broker.housekeeping.stopping import close_directories
+from barnabas.broker.node import Node, NodeFailed
 from barnabas.storage.log import Log
 from tests.broker.running import RunningNode
 from tests.broker.test_produce_and_fetch import create, produce
@@ -30,6 +35,67 @@ def test_a_controller_that_does_not_let_go_is_not_waited_for_for_ever(
     running.stop()
     assert any("has not let this broker go within 50 ms" in line for line in running.lines)
     assert (tmp_path / "data" / MARKER).exists()
+
+
+def test_a_node_that_fails_while_it_asks_to_be_let_go_asks_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If it is the controller, it waits for an answer of its own, which does not come."""
+    beat = Heartbeats.beat
+
+    async def failing(self: Heartbeats, *, want_shut_down: bool = False) -> bool:
+        if want_shut_down:
+            self._node.fail("the disk is gone")
+            await trio.sleep_forever()
+        return await beat(self)
+
+    monkeypatch.setattr(Heartbeats, "beat", failing)
+    running = RunningNode(tmp_path / "data", barnabas_controlled_shutdown_timeout_ms="600000").start()
+    with pytest.raises(NodeFailed, match="the disk is gone"):
+        running.stop()
+
+
+def test_who_was_let_go_says_nothing_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or the controller would let it in again, and have it lead while its logs are closed."""
+    said: list[bool] = []
+    beat = Heartbeats.beat
+
+    async def noted(self: Heartbeats, *, want_shut_down: bool = False) -> bool:
+        said.append(want_shut_down)
+        return await beat(self, want_shut_down=want_shut_down)
+
+    async def slowly(node: Node) -> None:
+        for _ in range(3):
+            node.heartbeats.soon()
+            await trio.testing.wait_all_tasks_blocked()
+        await close_directories(node)
+
+    monkeypatch.setattr(Heartbeats, "beat", noted)
+    monkeypatch.setattr("barnabas.broker.node.close_directories", slowly)
+    running = RunningNode(tmp_path / "data").start()
+    running.stop()
+    assert said[-1]
+    assert True not in said[: said.index(True)]
+    assert False not in said[said.index(True) :]
+
+
+def test_who_is_let_go_as_soon_as_nobody_is_led_does_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = []
+    beat = Heartbeats.beat
+
+    async def noted(self: Heartbeats, *, want_shut_down: bool = False) -> bool:
+        answer = await beat(self, want_shut_down=want_shut_down)
+        if want_shut_down:
+            answers.append(answer)
+        return answer
+
+    monkeypatch.setattr(stopping, "_ASK_AGAIN_S", float("inf"))
+    monkeypatch.setattr(Heartbeats, "beat", noted)
+    running = RunningNode(tmp_path / "data", barnabas_controlled_shutdown_timeout_ms="60000")
+    with running, running.client() as client:
+        create(client)
+    assert answers == [False, True]
+    assert not any("has not let this broker go" in line for line in running.lines)
 
 
 def test_without_a_controlled_shutdown_nobody_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
