@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from barnabas.testing.async_broker import AsyncBroker as AsyncBroker
     from barnabas.testing.broker import Broker as Broker
     from barnabas.testing.clock import Clock as Clock
+    from barnabas.testing.cluster import Cluster as Cluster
+    from barnabas.testing.cluster_node import ClusterNode as ClusterNode
     from barnabas.testing.errors import BrokerFailed as BrokerFailed
     from barnabas.testing.errors import NotInTime as NotInTime
     from barnabas.testing.errors import UnknownTopic as UnknownTopic
@@ -35,6 +37,8 @@ _MODULES = {
     "Broker": "broker",
     "BrokerFailed": "errors",
     "Clock": "clock",
+    "Cluster": "cluster",
+    "ClusterNode": "cluster_node",
     "ErrorCode": "errors",
     "Fault": "faults",
     "Group": "groups",
@@ -51,6 +55,8 @@ __all__ = [
     "Broker",
     "BrokerFailed",
     "Clock",
+    "Cluster",
+    "ClusterNode",
     "ErrorCode",
     "Fault",
     "Group",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from barnabas.broker.apis import MODULES
 from barnabas.broker.call import Call
+from barnabas.broker.forwarded import FORWARDABLE
 from barnabas.protocol.apis import APIS
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class _NoConnection:
 async def ask(node: Node, request: Message, answer: type[Answer], version: int | None = None) -> Answer:
     """Of the newest version, if nothing else is said."""
     api = APIS[request.__definition__.key]
+    if api.key in FORWARDABLE and not node.config.is_controller:
+        return await node.controller_link.ask(request, answer)
     connection = cast("Connection", _NoConnection())
     call = Call(api, api.last_stable if version is None else version, 0, CLIENT_ID, connection, 0)
     response = import_module(f"barnabas.broker.apis.{MODULES[api.key]}").handle(node, call, request)

@@ -21,6 +21,7 @@ from barnabas.testing.loop_thread import LoopThread, Promise
 from barnabas.testing.settings import broker_settings
 
 if TYPE_CHECKING:
+    from barnabas.broker.network import Network
     from barnabas.storage.disk import Disk
 
 __all__ = ["KNOWN", "Embedded"]
@@ -54,6 +55,10 @@ class Embedded:
         self.interception = Interception(self.faults, self.history)
         self.keeps_data = data_dir is not None
         self._port = port
+        self.network: Network | None = None
+        """How it reaches others, if it is one of several."""
+        self.more_settings: Callable[[int], Mapping[str, str]] = _alone
+        """What follows from its port."""
         self._host: Host | None = None
         self._thread: LoopThread | None = None
         self._place: Place | None = None
@@ -78,7 +83,7 @@ class Embedded:
     def open(self) -> None:
         """Its thread and its port; nothing listens there yet."""
         place = Place(self._port)
-        settings = {**self._settings, "listeners": f"PLAINTEXT://{HOST}:{place.port}"}
+        settings = {**self._settings, **self.more_settings(place.port)}
         thread = LoopThread(f"broker at {HOST}:{place.port}")
         try:
             thread.start()
@@ -88,7 +93,7 @@ class Embedded:
         settle = partial(_settle, thread)
         self.clock.call_after_advance(settle)
         self._place, self._thread = place, thread
-        self._host = Host(settings, self._new_disk(), self.clock, thread, self.history, self.interception)
+        self._host = Host(settings, self._new_disk(), self.clock, thread, self.history, self.interception, self.network)
         self._finalizer = weakref.finalize(self, _let_go, thread, place, self.clock, settle)
         self._finalizer.atexit = False
         _all_open.add(self)
@@ -154,9 +159,19 @@ class Embedded:
             raise BrokerFailed(_NOT_OPEN)
         return self._thread.do(partial(action, self.host))
 
+    def begin_to_do(self, action: Callable[[Host], T]) -> Promise[T]:
+        """The same, and nobody waits for it yet."""
+        if self._thread is None:
+            raise BrokerFailed(_NOT_OPEN)
+        return self._thread.begin_to_do(partial(action, self.host))
+
     def report(self, last: int) -> str:
         where = "the broker" if self._place is None else f"the broker at {HOST}:{self.port}"
         return self.history.report(where, self.faults, last)
+
+
+def _alone(port: int) -> dict[str, str]:
+    return {"listeners": f"PLAINTEXT://{HOST}:{port}"}
 
 
 def _settle(thread: LoopThread) -> None:

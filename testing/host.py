@@ -13,6 +13,7 @@ import trio
 from barnabas.broker.clock import Clock
 from barnabas.broker.configuration.node_config import NodeConfig
 from barnabas.broker.event_log import Event, Level
+from barnabas.broker.network import Network
 from barnabas.broker.node import Node
 from barnabas.broker.start_problems import sentences
 from barnabas.replication.watermark import Watermark
@@ -62,6 +63,7 @@ class Host:
         thread: LoopThread,
         history: History,
         interception: Interception,
+        network: Network | None = None,
     ) -> None:
         self._settings = settings
         self._disk = disk
@@ -69,6 +71,7 @@ class Host:
         self._thread = thread
         self._history = history
         self._interception = interception
+        self._network = network
         self._node: Node | None = None
         self._scope = trio.CancelScope()
         self._ended = trio.Event()
@@ -98,6 +101,7 @@ class Host:
                 config,
                 clock=self._clock,
                 disk=self._disk,
+                network=self._network,
                 report=self._history.note,
                 around_handlers=self._interception.around,
             )

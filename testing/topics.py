@@ -5,8 +5,11 @@ What only some tests need is loaded when it is: a broker shall be there in a mom
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
+
+import trio
 
 from barnabas.broker.auto_creation import INTERNAL_TOPICS
 from barnabas.protocol.batches import Batch
@@ -27,8 +30,15 @@ TIMEOUT_MS = 10_000
 Headers = Mapping[str, bytes | str | None] | Iterable[tuple[str, bytes | str | None]]
 
 
-async def create(node: Node, name: str, partitions: int | None, config: Mapping[str, object]) -> None:
+async def create(
+    node: Node,
+    name: str,
+    partitions: int | None,
+    config: Mapping[str, object],
+    replicas: Sequence[Sequence[int]] | None = None,
+) -> None:
     from barnabas.protocol.messages.create_topics import (
+        CreatableReplicaAssignment,
         CreatableTopic,
         CreatableTopicConfig,
         CreateTopicsRequest,
@@ -39,6 +49,11 @@ async def create(node: Node, name: str, partitions: int | None, config: Mapping[
     topic = CreatableTopic(
         name=name, num_partitions=number_of_partitions(partitions), replication_factor=-1, configs=configs
     )
+    if replicas is not None:
+        topic.assignments = [
+            CreatableReplicaAssignment(partition_index=number, broker_ids=list(ids))
+            for number, ids in enumerate(replicas)
+        ]
     answer = await ask(node, CreateTopicsRequest(topics=[topic]), CreateTopicsResponse)
     for one in answer.topics:
         _check(one.error_code, one.error_message, f"the topic {name} cannot be created")
@@ -70,7 +85,7 @@ def listed(node: Node) -> dict[str, int]:
 
 async def append(node: Node, topic: str, partition: int | None, record: NewRecord) -> Record:
     """As a producer would with acks=all; a topic that is not there is made, where clients' requests would make it."""
-    from barnabas.broker.producing import prepared
+    from barnabas.broker.producing import TakesLong, prepared
     from barnabas.protocol.batch_builder import build_batch
     from barnabas.testing.partitioner import partition_of_key
 
@@ -85,7 +100,11 @@ async def append(node: Node, topic: str, partition: int | None, record: NewRecor
     now_ms = node.clock.now_ms()
     if record.timestamp < 0:
         record.timestamp = now_ms
-    batch = prepared(Batch(bytearray(build_batch([record]))), led.log.config, now_ms)
+    batch = Batch(bytearray(build_batch([record])))
+    try:
+        batch = prepared(batch, led.log.config, now_ms)
+    except TakesLong:
+        batch = await trio.to_thread.run_sync(partial(prepared, batch, led.log.config, now_ms, at_once=False))
     appended = led.append((batch,), now_ms, all_in_sync=True)
     await led.high_watermark.reaches(appended.last_offset + 1)
     timestamp = record.timestamp if appended.append_time_ms < 0 else appended.append_time_ms

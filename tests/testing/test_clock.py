@@ -25,6 +25,14 @@ def test_retention_takes_what_has_become_too_old() -> None:
         assert broker.produce("short", "new").offset == 1
 
 
+def test_a_large_record_goes_into_a_compacted_topic_too() -> None:
+    """The broker looks at it in a thread, since compaction wants to know its key."""
+    with Broker() as broker:
+        broker.create_topic("state", config={"cleanup.policy": "compact"})
+        broker.produce("state", b"x" * 500_000, key="k")
+        assert [len(record.value or b"") for record in broker.records("state")] == [500_000]
+
+
 def test_compaction_keeps_the_last_of_each_key() -> None:
     with Broker() as broker:
         broker.create_topic("state", config={"cleanup.policy": "compact", "segment.ms": HOUR_MS})
