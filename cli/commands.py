@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import NamedTuple
 
-__all__ = ["COMMANDS", "KAFKA_TOOLS", "Command", "Group", "find"]
+__all__ = ["COMMANDS", "KAFKA_TOOLS", "SHORT_NAMES", "Command", "Group", "find"]
 
 
 class Command(NamedTuple):
@@ -46,6 +46,9 @@ COMMANDS: dict[str, Command | Group] = {
             "dump": Command("barnabas.cli.log.dump", "print batches, records, indexes and snapshots of files"),
             "verify": Command("barnabas.cli.log.verify", "check all files, and say what a start would mend or cut"),
             "explain": Command("barnabas.cli.log.explain", "why each segment is kept, and what a log waits for"),
+            "state": Command(
+                "barnabas.cli.log.state", "who has led each partition when, by the metadata logs of nodes"
+            ),
         },
     ),
     "storage": Group(
@@ -67,6 +70,7 @@ COMMANDS: dict[str, Command | Group] = {
         "look at the cluster, and change what is the whole cluster's",
         {
             "info": Command("barnabas.cli.cluster.info", "brokers, versions, features, listeners and partitions"),
+            "brokers": Command("barnabas.cli.cluster.brokers", "each broker: what it leads and has, what is in sync"),
             "id": Command("barnabas.cli.cluster.identity", "the cluster's id"),
             "endpoints": Command("barnabas.cli.cluster.endpoints", "where each broker or controller listens"),
             "unregister": Command("barnabas.cli.cluster.unregister", "forget a broker that will not come back"),
@@ -87,6 +91,7 @@ COMMANDS: dict[str, Command | Group] = {
         "barnabas.cli.transactions.command", "list and describe transactions, and end hanging ones"
     ),
     "client-metrics": Command("barnabas.cli.client_metrics", "which metrics clients shall push, how often"),
+    "mirror": Command("barnabas.cli.mirror.command", "topics of one cluster in another, kept so, each record once"),
     "perf": Group(
         "measure how fast records go in and out",
         {
@@ -94,6 +99,22 @@ COMMANDS: dict[str, Command | Group] = {
             "latency": Command("barnabas.cli.perf.latency", "how long a record takes from end to end"),
             "produce": Command("barnabas.cli.perf.produce", "write records as fast as it can, or at a rate"),
         },
+    ),
+    "pipeline": Group(
+        "topics into a lake of Parquet files, with Spark",
+        {
+            "new": Command("barnabas.cli.pipeline.new", "write a pipeline.toml to begin with"),
+            "generate": Command("barnabas.cli.pipeline.generate", "make up a stream of activity, for trying"),
+            "land": Command("barnabas.cli.pipeline.land", "topics into the lake, each record once"),
+            "derive": Command("barnabas.cli.pipeline.derive", "feeds out of topics, by windows of the events' time"),
+            "audit": Command("barnabas.cli.pipeline.audit", "say whether all that was sent is in the lake, once"),
+            "demo": Command("barnabas.cli.pipeline.demo", "all of it once, with a broker of its own, and a report"),
+            "mirror": Command("barnabas.cli.pipeline.mirror", "topics into another cluster, each record once"),
+            "replay": Command("barnabas.cli.pipeline.replay", "a time range of the lake into a topic, at a rate"),
+        },
+    ),
+    "verify-replicas": Command(
+        "barnabas.cli.replicas.command", "say whether all replicas have the same, over the network or on disks"
     ),
     "doctor": Command(
         "barnabas.cli.doctor.command", "say what is wrong with a cluster, the way to it, or this machine"
@@ -123,6 +144,7 @@ KAFKA_TOOLS: dict[str, tuple[str, ...]] = {
     "kafka-metadata-quorum": ("cluster", "quorum"),
     "kafka-producer-perf-test": ("perf", "produce"),
     "kafka-reassign-partitions": ("cluster", "reassign"),
+    "kafka-replica-verification": ("verify-replicas", "--continuous"),
     "kafka-server-start": ("start", "--config"),
     "kafka-share-groups": ("groups", "--share"),
     "kafka-storage": ("storage",),
@@ -131,6 +153,14 @@ KAFKA_TOOLS: dict[str, tuple[str, ...]] = {
     "kafka-transactions": ("transactions",),
 }
 """The name of Kafka's own tool to ours: a line that was copied from a tutorial works behind `barnabas`."""
+
+
+SHORT_NAMES: dict[str, tuple[str, ...]] = {
+    "elect-leaders": ("cluster", "elect"),
+    "reassign": ("cluster", "reassign"),
+    "state-log": ("log", "state"),
+}
+"""Of commands within groups, which people look for at the top."""
 
 
 def find(words: Sequence[str]) -> tuple[str, Command | Group | None, list[str]]:
@@ -142,6 +172,9 @@ def find(words: Sequence[str]) -> tuple[str, Command | Group | None, list[str]]:
         name, *inner = tool
         if inner == ["--config"] and rest[:1] and rest[0].startswith("-"):
             inner = []  # kafka-server-start.sh --help, or -daemon: no file
+        rest = [*inner, *rest]
+    elif name in SHORT_NAMES:
+        name, *inner = SHORT_NAMES[name]
         rest = [*inner, *rest]
     found = COMMANDS.get(name)
     if isinstance(found, Group):

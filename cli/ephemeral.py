@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 import trio
 
-__all__ = ["ANY_PORT", "DIRECTORY_KEYS", "ephemeral_settings", "parent_gone", "without_places"]
+__all__ = ["ANY_PORT", "DIRECTORY_KEYS", "ID_KEYS", "PLACES", "ephemeral_settings", "parent_gone", "without_places"]
 
 ANY_PORT = "127.0.0.1:0"
 _LOOK_AGAIN_S = 0.25
@@ -24,7 +24,8 @@ _IN_MEMORY = "/in-memory"
 """No such directory is looked for: it is a name in a disk that is none."""
 
 DIRECTORY_KEYS = frozenset({"log.dir", "log.dirs", "metadata.log.dir"})
-_PLACES = DIRECTORY_KEYS | {
+ID_KEYS = frozenset({"node.id", "broker.id"})
+PLACES = DIRECTORY_KEYS | {
     "advertised.listeners",
     "controller.listener.names",
     "controller.quorum.bootstrap.servers",
@@ -41,7 +42,7 @@ its own, knows nobody, and touches no such data."""
 
 
 def without_places(file: Mapping[str, str]) -> dict[str, str]:
-    return {key: value for key, value in file.items() if key not in _PLACES}
+    return {key: value for key, value in file.items() if key not in PLACES}
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import NoReturn
 
-from barnabas.cli.commands import COMMANDS, KAFKA_TOOLS, Command, Group, find
+from barnabas.cli.commands import COMMANDS, KAFKA_TOOLS, SHORT_NAMES, Command, Group, find
 from barnabas.cli.failures import FAILED, INTERRUPTED, WRONG_USAGE, CommandFailed, WrongUsage
 from barnabas.cli.hints import about_tool, about_usage
 from barnabas.cli.streams import flush_output, give_up_output, prepare_streams
@@ -162,7 +162,7 @@ def _list_of(commands: Mapping[str, Command | Group]) -> list[str]:
 def _no_command(word: str, names: Sequence[str]) -> str:
     if (told := about_tool(word)) is not None:
         return told
-    near = difflib.get_close_matches(word, [*names, *KAFKA_TOOLS], 1, _ALIKE)
+    near = difflib.get_close_matches(word, [*names, *SHORT_NAMES, *KAFKA_TOOLS], 1, _ALIKE)
     return f"there is no command {word}" + (f"; is {near[0]} meant?" if near else f": there are {', '.join(names)}.")
 
 

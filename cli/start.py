@@ -25,7 +25,15 @@ from barnabas.broker.event_log import Event, EventLog, Level
 from barnabas.broker.node import Node
 from barnabas.broker.start_problems import sentences
 from barnabas.cli.banner import banner, what_clients_need
-from barnabas.cli.ephemeral import ANY_PORT, DIRECTORY_KEYS, ephemeral_settings, parent_gone, without_places
+from barnabas.cli.ephemeral import (
+    ANY_PORT,
+    DIRECTORY_KEYS,
+    ID_KEYS,
+    PLACES,
+    ephemeral_settings,
+    parent_gone,
+    without_places,
+)
 from barnabas.cli.failures import FAILED, WRONG_USAGE
 from barnabas.cli.main import no_garbage_collection
 from barnabas.cli.ready_file import CannotWrite, ReadyFile
@@ -54,6 +62,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a key of Kafka's, over the file; any number",
     )
     parser.add_argument(
+        "--nodes",
+        metavar="N",
+        type=int,
+        help="a cluster on this machine: N brokers in N processes, for tests of failover",
+    )
+    parser.add_argument(
         "--ephemeral",
         action="store_true",
         help="for tests: in memory, on a free port of 127.0.0.1; it ends with the process that started it",
@@ -64,6 +78,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="written once the broker is ready, as JSON with bootstrap_servers, pid and cluster_id; removed at its end",
     )
+    # For whoever starts nodes and must not leave them behind: the broker stops when that process is its parent no more.
+    parser.add_argument("--ends-with", metavar="PID", type=int, help=argparse.SUPPRESS)
     parser.add_argument(
         "--json", action="store_true", help="the log, and what is said when it is ready, as lines of JSON"
     )
@@ -88,6 +104,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _fail(error.problems, WRONG_USAGE)
     if arguments.ephemeral and (arguments.data is not None or settings.keys() & DIRECTORY_KEYS):
         return _fail(["--ephemeral keeps no data: leave away the directory, or --ephemeral."], WRONG_USAGE)
+    if arguments.nodes is not None:
+        return _run_nodes(arguments, settings, parent)
     with ExitStack() as until_the_end:
         try:
             ready_file = until_the_end.enter_context(ReadyFile(arguments.ready_file)) if arguments.ready_file else None
@@ -99,7 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
             log(Event(notice.text, Level.WARNING if notice.warning else Level.INFO))
         allow_all_files()
         try:
-            trio.run(_serve, config, log, ready_file, parent if arguments.ephemeral else None)
+            trio.run(_serve, config, log, ready_file, parent if arguments.ephemeral else arguments.ends_with)
         except BaseException as error:
             problems = list(sentences(error))
             if not problems:
@@ -108,6 +126,18 @@ def run(arguments: argparse.Namespace) -> int:
         finally:
             _let_go_of_output()
     return 0
+
+
+def _run_nodes(arguments: argparse.Namespace, settings: Mapping[str, str], parent: int) -> int:
+    from barnabas.cli.nodes.start import run_nodes
+
+    if taken := settings.keys() & (PLACES | ID_KEYS):
+        return _fail([f"--nodes gives every node its own {', '.join(sorted(taken))}: leave that away."], WRONG_USAGE)
+    try:
+        file = read_properties(arguments.config) if arguments.config is not None else {}
+    except ConfigurationError as error:
+        return _fail(error.problems)
+    return run_nodes(arguments, file, settings, parent if arguments.ephemeral else None)
 
 
 @contextmanager

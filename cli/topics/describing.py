@@ -105,9 +105,7 @@ def _table(topic: DescribedTopic, output: Output, *, offsets: bool) -> None:
         for row, value in zip(cells, values, strict=True):
             row.append(value)
 
-    if any(each.state.elr or each.state.last_known_elr for each in topic.partitions):
-        add("elr", [_ids(each.state.elr) for each in topic.partitions])
-        add("last known elr", [_ids(each.state.last_known_elr) for each in topic.partitions])
+    _add_eligible(columns, cells, topic.partitions)
     if any(each.reassignment for each in topic.partitions):
         add("adding", [_ids(each.reassignment and each.reassignment.adding_replicas) for each in topic.partitions])
         add("removing", [_ids(each.reassignment and each.reassignment.removing_replicas) for each in topic.partitions])
@@ -123,8 +121,10 @@ def _table(topic: DescribedTopic, output: Output, *, offsets: bool) -> None:
 
 def _report(topics: list[DescribedTopic], arguments: argparse.Namespace, output: Output) -> None:
     if topics:
-        rows = [[topic.state.name, *_cells(each)] for topic in topics for each in topic.partitions]
-        output.table(["topic", *_COLUMNS], rows)
+        found = [(topic.state.name, each) for topic in topics for each in topic.partitions]
+        columns, rows = ["topic", *_COLUMNS], [[name, *_cells(each)] for name, each in found]
+        _add_eligible(columns, rows, [each for _, each in found])
+        output.table(columns, rows)
     else:
         wanted = (name.removesuffix("_partitions").replace("_", "-") for name in _reports(arguments))
         output.note(f"There are no {' or '.join(wanted)} partitions.")
@@ -134,6 +134,14 @@ def _cells(partition: DescribedPartition) -> list[Any]:
     state = partition.state
     leader = "none" if state.leader is None else state.leader
     return [state.number, leader, _ids(state.replicas), _ids(state.isr)]
+
+
+def _add_eligible(columns: list[str], rows: list[list[Any]], partitions: list[DescribedPartition]) -> None:
+    """Where there are any: mostly all are in sync."""
+    if any(each.state.elr or each.state.last_known_elr for each in partitions):
+        columns += ["elr", "last known elr"]
+        for row, each in zip(rows, partitions, strict=True):
+            row += [_ids(each.state.elr), _ids(each.state.last_known_elr)]
 
 
 def _warn(topic: DescribedTopic, output: Output) -> None:

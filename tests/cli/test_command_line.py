@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.broker.start_problems import sentences
+from barnabas.cli.commands import COMMANDS, SHORT_NAMES, Command, find
 from barnabas.cli.main import main
 from barnabas.cli.start import settings_from
 from barnabas.cli.version import KAFKA_VERSION, VERSION
@@ -53,6 +54,13 @@ def test_version_and_help_import_no_broker(capsys: pytest.CaptureFixture[str], m
     told = capsys.readouterr().out
     assert VERSION in told
     assert "start" in told
+
+
+def test_short_names_are_those_of_commands_in_groups() -> None:
+    for short, words in SHORT_NAMES.items():
+        assert short not in COMMANDS
+        assert find([short, "--help"]) == find([*words, "--help"])
+        assert isinstance(find([short])[1], Command)
 
 
 @pytest.mark.parametrize(

@@ -18,12 +18,25 @@ from tests.kafka.broker import free_ports
 from .starting import StartedBroker
 
 ROOT = Path(__file__).resolve().parents[2]
-INSTRUCTIONS = {"FROM", "COPY", "RUN", "USER", "VOLUME", "EXPOSE", "STOPSIGNAL", "ENTRYPOINT", "CMD"}
+OF_THE_BUILD = {"FROM", "RUN", "COPY", "WORKDIR"}
+OF_THE_IMAGE = {"FROM", "COPY", "RUN", "USER", "VOLUME", "EXPOSE", "STOPSIGNAL", "ENTRYPOINT", "CMD"}
+
+
+def stages() -> list[list[tuple[str, str]]]:
+    """Of each stage its instructions: one makes the wheel, the other is the image."""
+    text = re.sub(r"^#.*\n", "", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE).replace("\\\n", "")
+    found: list[list[tuple[str, str]]] = []
+    for line in filter(None, text.splitlines()):
+        word, _, rest = line.partition(" ")
+        if word == "FROM":
+            found.append([])
+        found[-1].append((word, rest))
+    return found
 
 
 def instructions() -> dict[str, str]:
-    lines = [line for line in (ROOT / "Dockerfile").read_text().splitlines() if line and not line.startswith("#")]
-    found = dict(line.split(" ", 1) for line in lines)
+    lines = stages()[-1]
+    found = dict(lines)
     assert len(found) == len(lines)
     return found
 
@@ -38,7 +51,7 @@ def service() -> dict[str, Any]:
 
 def test_the_dockerfile_installs_this_package_and_starts_its_command() -> None:
     found = instructions()
-    assert found.keys() == INSTRUCTIONS
+    assert found.keys() == OF_THE_IMAGE
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     (entry,) = json.loads(found["ENTRYPOINT"])
     assert entry in project["scripts"]
@@ -47,12 +60,22 @@ def test_the_dockerfile_installs_this_package_and_starts_its_command() -> None:
     assert f"Programming Language :: Python :: 3.{minor[1]}" in project["classifiers"]
 
 
+def test_the_image_has_the_compiled_wheel_of_the_stage_before() -> None:
+    build, image = stages()
+    assert {word for word, _ in build} == OF_THE_BUILD
+    assert build[0] == ("FROM", f"{instructions()['FROM']} AS build")
+    assert "BARNABAS_COMPILE=1 pip wheel " in build[-1][1]
+    assert "--wheel-dir /wheels" in build[-1][1]
+    assert ("COPY", "--from=build /wheels /wheels") in image
+    assert "pip install --no-cache-dir /wheels/*.whl" in instructions()["RUN"]
+
+
 def test_the_image_gets_all_that_the_package_is_made_of() -> None:
     lines = (ROOT / ".dockerignore").read_text().splitlines()
     let_in = {line.removeprefix("!") for line in lines if line.startswith("!")}
     setup = tomllib.loads((ROOT / "pyproject.toml").read_text())
     directories = set(setup["tool"]["setuptools"]["package-dir"].values())
-    assert directories | {"LICENSE", "README.md", "pyproject.toml"} == let_in
+    assert directories | {".typecheck", "LICENSE", "README.md", "pyproject.toml", "setup.py"} == let_in
     assert lines[1] == "*"
 
 

@@ -52,6 +52,7 @@ TOOLS = {
     "kafka-metadata-quorum": Tool("MetadataQuorumCommand", ("describe", "add-controller", "remove-controller")),
     "kafka-producer-perf-test": Tool("ProducerPerformance"),
     "kafka-reassign-partitions": Tool("reassign.ReassignPartitionsCommand"),
+    "kafka-replica-verification": Tool("ReplicaVerificationTool"),
     "kafka-share-groups": Tool("consumer.group.ShareGroupCommand"),
     "kafka-storage": Tool(
         "kafka.tools.StorageTool", ("info", "format", "version-mapping", "feature-dependencies", "random-uuid")

@@ -21,6 +21,7 @@ from tests.broker.running import RunningNode
 from tests.cli.beside import Side, run
 from tests.cli.log_files import NOW_MS, SMALL, TOPIC_ID, append, fill, finish, make_partition, record
 from tests.clients.broker_process import BrokerProcess
+from tests.clients.waiting import wait_until
 from tests.kafka.broker import KafkaBroker
 
 
@@ -333,9 +334,34 @@ def test_a_directory_of_kafka_that_runs(kafka: Side, name: str, kafka_broker: Ka
     kafka.create(name)
     kafka.produce(name, b"x", b"y")
     kafka.run("groups", "reset-offsets", name, "--topic", name, "--to-earliest", "--execute")
-    told = verified(kafka_broker.data_directory, "--deep")
-    assert told["ok"], told["findings"]
+    told = {}
+
+    def is_whole() -> bool:
+        # It writes meanwhile, and two files may be of two moments.
+        told.update(verified(kafka_broker.data_directory, "--deep"))
+        return bool(told["ok"])
+
+    wait_until(is_whole, lambda: str(told["findings"]))
     assert told["directories"][0]["inUse"]
+
+
+@pytest.mark.java
+def test_a_directory_of_kafka_that_has_just_deleted_records(
+    kafka: Side, name: str, kafka_broker: KafkaBroker, tmp_path: Path
+) -> None:
+    """It writes down a minute later where the log begins now."""
+    kafka.create(name)
+    for value in (b"a", b"b", b"c"):
+        kafka.produce(name, value)
+    wanted = tmp_path / "offsets.json"
+    wanted.write_text(json.dumps({"version": 1, "partitions": [{"topic": name, "partition": 0, "offset": 2}]}))
+    kafka.run("records delete", "--offset-json-file", str(wanted))
+    directory = kafka_broker.data_directory
+    wait_until(
+        lambda: (directory / f"{name}-0" / "leader-epoch-checkpoint").read_text().split() == ["0", "1", "0", "2"],
+        "the epoch to begin there",
+    )
+    assert [each for each in verified(directory)["findings"] if name in each["file"]] == []
 
 
 def test_a_partition_that_the_cluster_does_not_know(tmp_path: Path) -> None:

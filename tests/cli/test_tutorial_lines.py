@@ -42,7 +42,7 @@ def test_the_quickstart(broker: Broker) -> None:
     assert "quickstart-events: 1 partition, 1 replica" in well(broker, f"bin/kafka-topics.sh --describe {topic}")
     events = "This is my first event\nThis is my second event\n"
     well(broker, f"bin/kafka-console-producer.sh {topic}", events)
-    consumed = well(broker, f"bin/kafka-console-consumer.sh {topic} --from-beginning --timeout-ms 300")
+    consumed = well(broker, f"bin/kafka-console-consumer.sh {topic} --from-beginning --max-messages 2")
     assert consumed == events
 
 

@@ -10,11 +10,12 @@ from barnabas.cli.actions import Actions
 from barnabas.cli.cluster.reassign.generating import generate
 from barnabas.cli.cluster.reassign.moving import cancel, execute
 from barnabas.cli.cluster.reassign.plan import Plan, parse_plan, parse_topics
+from barnabas.cli.cluster.reassign.progress import show_progress, wait_for_all
 from barnabas.cli.cluster.reassign.verifying import list_moving, verify
 from barnabas.cli.connecting import add_connection_arguments, connect
 from barnabas.cli.failures import WrongUsage
 from barnabas.cli.json_files import read_json
-from barnabas.cli.output import Output, add_output_arguments
+from barnabas.cli.output import Output, add_output_arguments, add_watch_argument
 
 __all__ = ["add_arguments", "run"]
 
@@ -23,7 +24,8 @@ _ACTIONS = Actions(
         "list": "what is being moved",
         "generate": "propose where replicas could be; moves nothing",
         "execute": "move replicas as a file says",
-        "verify": "how far it has come; takes throttles away when it is done",
+        "verify": "what has come of it; takes throttles away when it is done",
+        "progress": "how much of what is being moved is copied; with --watch, until all is",
         "cancel": "leave it, and move back",
     },
     operand="FILE or TOPIC",
@@ -40,6 +42,8 @@ _ALLOWED = {
     "move_timeout_ms": ("execute", "cancel"),
     "additional": ("execute",),
     "disallow_replication_factor_change": ("execute",),
+    "wait": ("execute",),
+    "watch": ("progress",),
     "preserve_throttles": ("verify", "cancel"),
     "bootstrap_controller": ("list", "cancel"),
 }
@@ -71,6 +75,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--disallow-replication-factor-change", action="store_true", help="execute: as many replicas as there are"
     )
+    parser.add_argument(
+        "--wait", action="store_true", help="execute: until all has moved, and take the throttles away then"
+    )
+    add_watch_argument(parser)
     add_connection_arguments(parser, controllers=["--bootstrap-controller"], timeout_flag="--request-timeout")
     add_output_arguments(parser)
 
@@ -82,11 +90,14 @@ def run(arguments: argparse.Namespace) -> None:
             flag = "timeout" if name == "move_timeout_ms" else name.replace("_", "-")
             raise WrongUsage(f"--{flag} cannot be used with --{action}: it goes with --{' and --'.join(allowed)}")
     output = Output(as_json=arguments.json)
-    if action == "list":
+    if action in ("list", "progress"):
         if words:
-            raise WrongUsage(f"--list takes no {words[0]}")
+            raise WrongUsage(f"--{action} takes no {words[0]}")
         with connect(arguments) as cluster:
-            list_moving(cluster, output)
+            if action == "list":
+                list_moving(cluster, output)
+            else:
+                show_progress(cluster, output, arguments.watch)
     elif action == "generate":
         topics, brokers = _topics(arguments, words), _brokers(arguments)
         with connect(arguments) as cluster:
@@ -114,6 +125,9 @@ def _run_with_plan(action: str, plan: Plan, arguments: argparse.Namespace, outpu
                 directory_rate=-1 if directory_rate is None else directory_rate,
                 timeout_s=timeout_ms / 1000,
             )
+            if arguments.wait:
+                wait_for_all(cluster, plan.replicas, output)
+                verify(cluster, plan, output, keep_throttles=False)
 
 
 def _plan(arguments: argparse.Namespace, action: str, words: Sequence[str]) -> Plan:

@@ -84,10 +84,13 @@ def known_brokers(cluster: Cluster) -> dict[int, str | None]:
 
 
 def directories_of(cluster: Cluster, replicas: Iterable[Replica]) -> dict[Replica, Directories]:
-    """As their brokers say; one that is not there has none. A broker that cannot be asked is an error."""
+    """As their brokers say; one that is not there has none, and those of a broker that is not in service are left out.
+    A broker that cannot be asked is an error."""
     wanted: dict[int, list[Partition]] = {}
+    in_service = known_brokers(cluster)
     for node_id, topic, number in replicas:
-        wanted.setdefault(node_id, []).append(Partition(topic, number))
+        if node_id in in_service:
+            wanted.setdefault(node_id, []).append(Partition(topic, number))
     found: dict[Replica, Directories] = {}
     for node_id, partitions in sorted(wanted.items()):
         for partition, directories in _directories_at(cluster, node_id, partitions).items():

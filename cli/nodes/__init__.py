@@ -1,0 +1,1 @@
+"""`barnabas start --nodes N`: a cluster on one machine, a process for each node."""
