@@ -64,6 +64,14 @@ class TopicLedger:
                         yield name, int(number)
                         offset += 1
 
+    def ends(self, counts: Sequence[int]) -> dict[int, int]:
+        """Of each partition, behind the last of so many records of each sender that were acknowledged."""
+        ends: dict[int, int] = {}
+        for sender, count in zip(self._senders, counts, strict=True):
+            for partition, offset, _ in sender.acknowledged[self._checked[sender.name] : count]:
+                ends[partition] = max(ends.get(partition, 0), offset + 1)
+        return ends
+
     def check_acknowledged(self, counts: Sequence[int]) -> None:
         """So many records of each sender had been acknowledged before the records were read: they are at their
         places."""

@@ -16,13 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from compat.rounds.adapter import ConsumerSettings, load
-from compat.rounds.members import Member
+from compat.rounds.adapter import load
 from tests.clients.broker_process import BrokerProcess
-from tests.clients.ledgers import GroupLedger, TopicLedger
-from tests.clients.senders import Sender, java_sender, python_sender
+from tests.clients.crowd import Crowd
+from tests.clients.ledgers import TopicLedger
 from tests.clients.waiting import wait_until
-from tests.kafka.classpath import KafkaMissingError, find_classpath
 
 KILLS = 50
 PARTITIONS = 3
@@ -37,56 +35,6 @@ BUSY = {
     "offsets_topic_segment_bytes": str(1 << 20),
 }
 """So that kills meet duties at work."""
-
-
-class Crowd:
-    """All clients of one broker."""
-
-    def __init__(self, broker: BrokerProcess, topic: str, directory: Path, stack: ExitStack) -> None:
-        self._broker = broker
-        self._topic = topic
-        self._directory = directory
-        self._stack = stack
-        arguments = (broker.bootstrap, topic, PARTITIONS)
-        senders = [
-            python_sender(client, *arguments, directory / f"{client}.log")
-            for client in ("kafka-python", "confluent-kafka")
-        ]
-        try:
-            senders.append(java_sender(find_classpath(), *arguments, directory / "java.log"))
-        except KafkaMissingError:
-            senders.append(python_sender("aiokafka", *arguments, directory / "aiokafka.log"))
-        self.senders: list[Sender] = [stack.enter_context(sender) for sender in senders]
-        self.groups = {"confluent-kafka": GroupLedger(f"{topic}-1"), "kafka-python": GroupLedger(f"{topic}-2")}
-        for client in ("confluent-kafka", "confluent-kafka", "kafka-python"):
-            self.add_member(client)
-
-    def add_member(self, client: str) -> None:
-        group = self.groups[client]
-        settings = ConsumerSettings(self._broker.bootstrap, self._topic, group=group.name, session_timeout_ms=3_000)
-        log = self._directory / f"{group.name}-{len(group.members)}.log"
-        group.members.append(self._stack.enter_context(Member(client, settings, log)))
-
-    def lose_member(self, client: str) -> None:
-        self.groups[client].members[-1].die()
-
-    def replace_member(self, client: str) -> None:
-        """By one that has been given records. kafka-python's consumer may stay silent for ever if its very first
-        connection breaks, which is no broker's doing."""
-        self.add_member(client)
-        member = self.groups[client].members[-1]
-        wait_until(lambda: member.received, f"a new member of {self.groups[client].name} to receive something")
-
-    def wait_for(self, hurried: Sender, rounds: int) -> None:
-        """Until it has seen so many more of them acknowledged."""
-        enough = hurried.rounds + rounds
-
-        def is_there() -> bool:
-            for sender in self.senders:
-                sender.check_runs()
-            return hurried.rounds >= enough
-
-        wait_until(is_there, f"{hurried.name} to go on")
 
 
 @pytest.mark.slow
@@ -105,7 +53,7 @@ def test_fifty_kills(
     admin.create_topic(name, PARTITIONS, {"segment.bytes": str(1 << 20), "retention.ms": "-1"})
     admin.close()
     with ExitStack() as stack:
-        crowd = Crowd(broker, name, tmp_path, stack)
+        crowd = Crowd(broker.bootstrap, name, PARTITIONS, tmp_path, stack)
         ledger = TopicLedger(name, PARTITIONS, crowd.senders)
         wait_until(lambda: all(sender.rounds for sender in crowd.senders), "all to produce")
         wait_until(lambda: all(group.committed() for group in crowd.groups.values()), "all to consume")

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from compat.rounds.adapter import load
-from compat.spark.stream import PARTITIONS, SPARK_S, SparkMissingError, Topics, find_jars, spark
+from compat.spark.stream import PARTITIONS, SPARK_S, Topics, spark
 from tests.clients.broker_process import BrokerProcess
 from tests.clients.waiting import wait_until
+from tests.spark_jars import jars_or_skip
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="session")
 def jars() -> str:
-    try:
-        return find_jars()
-    except SparkMissingError as missing:
-        if os.environ.get("BARNABAS_REQUIRE_SPARK") == "1":
-            pytest.fail(str(missing), pytrace=False)
-        pytest.skip(str(missing))
+    return jars_or_skip()
 
 
 def test_a_stream(own_broker: Callable[..., BrokerProcess], jars: str, name: str, tmp_path: Path) -> None:

@@ -58,7 +58,8 @@ class KafkaBrokerError(Exception):
 
 
 class KafkaBroker:
-    """Formats, starts and stops one KRaft node: broker and controller, or, given `controllers`, a broker only.
+    """Formats, starts and stops one KRaft node: broker and controller; given `controllers`, a broker only; or
+    `controller_only`.
 
     Without a directory it works in a temporary one and removes it at the end. A directory that is formatted
     already (by Kafka or by us) is used as it is, so a test can stop one program and start the other on the
@@ -79,6 +80,7 @@ class KafkaBroker:
         advertised_port: int | None = None,
         node_id: int = 1,
         controllers: str | None = None,
+        controller_only: bool = False,
         cluster_id: str | None = None,
         heap_mib: int | None = None,
         java_options: Sequence[str] = (),
@@ -100,6 +102,7 @@ class KafkaBroker:
         self._process: subprocess.Popen[bytes] | None = None
         self.node_id = node_id
         self._controllers = controllers
+        self._controller_only = controller_only
         # A first letter that StorageTool does not take for an option.
         self.cluster_id = cluster_id or "K" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
         self.host = HOST
@@ -195,17 +198,27 @@ class KafkaBroker:
             as_shipped=self._as_shipped,
         )
 
+    @property
+    def _roles(self) -> list[str]:
+        if self._controller_only:
+            return ["controller"]
+        return ["broker", "controller"] if self._controllers is None else ["broker"]
+
     def _write_properties(self) -> None:
-        controller = f",CONTROLLER://{HOST}:{self.controller_port}" if self._controllers is None else ""
+        controller = [f"CONTROLLER://{HOST}:{self.controller_port}"] if "controller" in self._roles else []
+        bound, told = list(controller), list(controller)
+        if "broker" in self._roles:
+            bound.insert(0, f"PLAINTEXT://{HOST}:{self.port}")
+            told.insert(0, f"PLAINTEXT://{HOST}:{self.advertised_port}")
         properties = {
-            "process.roles": "broker,controller" if self._controllers is None else "broker",
+            "process.roles": ",".join(self._roles),
             "node.id": str(self.node_id),
             "controller.quorum.bootstrap.servers": self._controllers or f"{HOST}:{self.controller_port}",
-            "listeners": f"PLAINTEXT://{HOST}:{self.port}{controller}",
-            "advertised.listeners": f"PLAINTEXT://{HOST}:{self.advertised_port}{controller}",
+            "listeners": ",".join(bound),
+            "advertised.listeners": ",".join(told),
             "controller.listener.names": "CONTROLLER",
             "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
-            "inter.broker.listener.name": "PLAINTEXT",
+            **({} if self._controller_only else {"inter.broker.listener.name": "PLAINTEXT"}),
             "log.dirs": str(self.data_directory),
             **(ALONE if self._as_shipped else SMALL),
             **self._config,
@@ -236,7 +249,7 @@ class KafkaBroker:
                 raise KafkaBrokerError(
                     f"Kafka ended with {self._process.returncode} while it started:\n{self._log_tail()}"
                 )
-            if answers_api_versions(self.host, self.port):
+            if answers_api_versions(self.host, self.controller_port if self._controller_only else self.port):
                 return
             if time.monotonic() > deadline:
                 raise KafkaBrokerError(f"Kafka was not ready after {START_DEADLINE_S:.0f} s:\n{self._log_tail()}")

@@ -1,0 +1,1 @@
+"""What the audit is made of: the tiers, how they are held against each other, and the report."""
