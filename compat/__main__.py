@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from compat.advertised import advertised_apis, told_apart
 from compat.brokers import BARNABAS, KAFKA, running, small
 from compat.card import markdown, problems
 from compat.client import Client, ClientRun, clients
@@ -44,11 +45,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     runs: dict[Client, tuple[ClientRun, ClientRun]] = {}
     for client in (each for each in chosen if each not in missing):
         ours, reference = (_run(client, broker, quick=options.quick) for broker in (options.broker, options.reference))
-        runs[client] = ours, reference
+        runs[client] = told_apart(ours, reference), reference
         if options.grow:
             client.allow([name for name, check in ours.checks.items() if check.result is Result.PASSED])
     print(f"\n{markdown(runs)}\n")
-    found = [each for client, (ours, _) in runs.items() for each in problems(client, ours, quick=options.quick)]
+    found = [each for client, both in runs.items() for each in problems(client, *both, quick=options.quick)]
     print(*found, sep="\n")
     if options.write:
         write_document(runs)
@@ -69,13 +70,14 @@ def _run(client: Client, broker: str, *, quick: bool) -> ClientRun:
     config = {**CONFIG, **client.config}
     began = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="compat-") as root, running(broker, Path(root), config) as started:
-        run = client.run(started.bootstrap, log, quick=quick)
+        apis = advertised_apis(started.host, started.port)
+        run = replace(client.run(started.bootstrap, log, quick=quick), apis=apis)
         said = "" if started.log is None else started.log.read_text(errors="replace")
         if "Traceback (most recent call last)" in said and not run.trouble:
             log.with_suffix(".broker").write_text(said)
             run = replace(run, trouble=f"the broker has failed, whatever the client made of it: {log.stem}.broker")
     results = [each.result for each in run.checks.values()]
-    counts = ", ".join(f"{results.count(each)} {each.value}" for each in Result)
+    counts = ", ".join(f"{results.count(each)} {each.value}" for each in Result if each in results)
     print(f"{client.title} on {started.name}: {counts}, {time.perf_counter() - began:.0f} s {run.trouble}", flush=True)
     return run
 

@@ -29,8 +29,10 @@ ADDRESS = re.compile(r"[^\s{}]+:\d+")
 START_S = 60.0
 STOP_S = 60.0
 POLL_S = 0.005
+PYTHON = os.environ.get("BARNABAS_PYTHON", sys.executable)
+"""That of an environment in which Barnabas is installed as users get it (`make wheel`), or the one that runs this."""
 COMMAND = (
-    f"{shlex.quote(sys.executable)} -m barnabas.cli start --data {{directory}}/data --listen {HOST}:{{port}} "
+    f"{shlex.quote(PYTHON)} -m barnabas.cli start --data {{directory}}/data --listen {HOST}:{{port}} "
     # As Kafka's own server.properties is told it: clients see that it was.
     f"--set=advertised.listeners=PLAINTEXT://{HOST}:{{port}}"
 )
@@ -74,8 +76,8 @@ class Broker(ABC):
 class CommandBroker(Broker):
     """Whatever a command line starts, which is Barnabas where none is given."""
 
-    def __init__(self, name: str, directory: Path, command: str = COMMAND) -> None:
-        (port,) = free_ports(1)
+    def __init__(self, name: str, directory: Path, command: str = COMMAND, port: int | None = None) -> None:
+        port = port or free_ports(1)[0]
         super().__init__(name, HOST, port, directory)
         self.log = self._log_file = directory / "broker.log"
         self._command = command.format(port=port, directory=shlex.quote(str(directory)))
@@ -131,11 +133,9 @@ class CommandBroker(Broker):
 
 
 class ApacheKafka(Broker):
-    """`as_shipped` for whoever measures it: Kafka's defaults, with the options of its own script for the JVM."""
-
-    def __init__(self, directory: Path, config: Mapping[str, str], *, as_shipped: bool) -> None:
-        self._broker = KafkaBroker(find_classpath(), directory, config=config, as_shipped=as_shipped)
-        super().__init__(KAFKA, self._broker.host, self._broker.port, directory)
+    def __init__(self, directory: Path, broker: KafkaBroker) -> None:
+        self._broker = broker
+        super().__init__(KAFKA, broker.host, broker.port, directory)
 
     @property
     def pid(self) -> int:
@@ -183,11 +183,12 @@ def broker_for(
     which: str, directory: Path, config: Mapping[str, str] | None = None, *, as_shipped: bool = False
 ) -> Broker:
     """Not started yet. `config` has Kafka's keys, and goes to the two that are known; {directory} is filled in there,
-    too."""
+    too. `as_shipped` for whoever measures Kafka: its defaults, with the options of its own script for the JVM."""
     name, _, command = which.partition("=")
     config = {key: value.format(directory=directory) for key, value in (config or {}).items()}
     if name == KAFKA and not command:
-        return ApacheKafka(directory, config, as_shipped=as_shipped)
+        kafka = KafkaBroker(find_classpath(), directory, config=config, as_shipped=as_shipped)
+        return ApacheKafka(directory, kafka)
     if ADDRESS.fullmatch(command):
         return Elsewhere(name, directory, command)
     if command:

@@ -26,6 +26,8 @@ class ClientRun:
     checks: dict[str, Check]
     trouble: str = ""
     """Why the program did not come to its end."""
+    apis: frozenset[str] = frozenset()
+    """What its broker advertises."""
 
     def result(self, name: str) -> Result | None:
         check = self.checks.get(name)

@@ -41,6 +41,8 @@ class Result(Enum):
     PASSED = "passed"
     FAILED = "failed"
     SKIPPED = "skipped"
+    UNADVERTISED = "not advertised"
+    """Which no program says itself: advertised.py tells it from what failed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,9 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -18,7 +20,7 @@ from compat.twin.known import Known, read_known
 from compat.twin.scenario import Scenario, all_scenarios
 from compat.twin.twins import Difference, Side, Twins
 from compat.wire.codec import MalformedAnswerError
-from compat.wire.connection import Connection
+from compat.wire.connection import advertised
 from compat.wire.schemas import apis
 
 ASKED = 900
@@ -39,31 +41,54 @@ def main(arguments: Sequence[str] | None = None) -> int:
     def is_known(difference: Difference) -> bool:
         return any(entry.fits(difference) for entry in known)
 
-    with tempfile.TemporaryDirectory(prefix="twin-") as root:
-        # Records of long ago stay: how soon retention comes to them is not asked here.
-        config = small(log_dirs="{directory}/data,{directory}/other", group_max_size="4", log_retention_ms="-1")
-        with (
-            running(options.reference, Path(root, "reference"), config) as reference,
-            running(options.broker, Path(root, "other"), config) as other,
-        ):
-            one, two = (Side(each.name, each.host, each.port) for each in (reference, other))
-            twins = Twins(one, two, is_known)
+    results = Results()
+    for settings, scenarios in by_settings(each for each in all_scenarios() if fnmatchcase(each.name, options.only)):
+        with two_brokers(options.reference, options.broker, settings) as sides:
+            twins = Twins(*sides, is_known)
             twins.wake_coordinators()
-            runs = run_all(twins, [each for each in all_scenarios() if fnmatchcase(each.name, options.only)])
+            results.runs += run_all(twins, scenarios)
             twins.close()
-    news = [each for each in twins.differences if not is_known(each)]
-    gone = [] if options.only != "*" else without_use(known, twins.differences)
+        results.differences += twins.differences
+        results.comparisons += twins.comparisons
+    news = [each for each in results.differences if not is_known(each)]
+    gone = [] if options.only != "*" else without_use(known, results.differences)
     if options.json:
-        print(json.dumps(summary(runs, twins, news, gone)))
+        print(json.dumps(summary(results, news, gone)))
     else:
-        report(runs, twins, news, gone, time.perf_counter() - began)
-    return 1 if news or gone or not runs else 0
+        report(results, news, gone, time.perf_counter() - began)
+    return 1 if news or gone or not results.runs else 0
+
+
+@dataclass(slots=True)
+class Results:
+    runs: Counter[str] = field(default_factory=Counter)
+    """How many versions of each scenario ran."""
+    differences: list[Difference] = field(default_factory=list)
+    comparisons: int = 0
+
+
+def by_settings(scenarios: Iterable[Scenario]) -> list[tuple[dict[str, str], list[Scenario]]]:
+    several: dict[frozenset[tuple[str, str]], list[Scenario]] = {}
+    for each in scenarios:
+        several.setdefault(each.settings, []).append(each)
+    return [(dict(settings), those) for settings, those in several.items()]
+
+
+@contextmanager
+def two_brokers(reference: str, other: str, settings: dict[str, str]) -> Iterator[tuple[Side, Side]]:
+    # Records of long ago stay: how soon retention comes to them is not asked here.
+    config = small(log_dirs="{directory}/data,{directory}/other", group_max_size="4", log_retention_ms="-1") | settings
+    with (
+        tempfile.TemporaryDirectory(prefix="twin-") as root,
+        running(reference, Path(root, "reference"), config) as one,
+        running(other, Path(root, "other"), config) as two,
+    ):
+        yield Side(one.name, one.host, one.port), Side(two.name, two.host, two.port)
 
 
 def run_all(twins: Twins, scenarios: Sequence[Scenario]) -> Counter[str]:
-    """How many versions of each scenario ran."""
     runs: Counter[str] = Counter()
-    spoken = [advertised(side) for side in twins.sides]
+    spoken = [advertised(side.host, side.port) for side in twins.sides]
     for each in scenarios:
         key = apis()[each.api].key
         if not all(key in versions for versions in spoken):
@@ -84,12 +109,6 @@ def run(twins: Twins, scenario: Scenario, version: int) -> None:
         twins.give_up(error)
 
 
-def advertised(side: Side) -> dict[int, tuple[int, int]]:
-    with Connection(side.host, side.port) as connection:
-        answer = connection.ask("ApiVersions", 3, ClientSoftwareName="twin", ClientSoftwareVersion="1")
-    return {each["ApiKey"]: (each["MinVersion"], each["MaxVersion"]) for each in answer["ApiKeys"]}
-
-
 def without_use(known: Sequence[Known], found: Sequence[Difference]) -> list[Known]:
     return [entry for entry in known if not any(entry.fits(each) for each in found)]
 
@@ -106,25 +125,25 @@ def told_once(found: Sequence[Difference]) -> list[str]:
     ]
 
 
-def summary(runs: Counter[str], twins: Twins, news: Sequence[Difference], gone: Sequence[Known]) -> dict[str, object]:
+def summary(results: Results, news: Sequence[Difference], gone: Sequence[Known]) -> dict[str, object]:
     return {
-        "scenarios": len(runs),
-        "scenario_versions": sum(runs.values()),
-        "answers_compared": twins.comparisons,
-        "known_differences": len(twins.differences) - len(news),
+        "scenarios": len(results.runs),
+        "scenario_versions": results.runs.total(),
+        "answers_compared": results.comparisons,
+        "known_differences": len(results.differences) - len(news),
         "new_differences": told_once(news),
         "known_and_gone": [f"{each.scenario} {each.api} {each.place}" for each in gone],
     }
 
 
-def report(runs: Counter[str], twins: Twins, news: Sequence[Difference], gone: Sequence[Known], took_s: float) -> None:
+def report(results: Results, news: Sequence[Difference], gone: Sequence[Known], took_s: float) -> None:
     for text in told_once(news):
         print(text)
     for entry in gone:
         print(f"known, and gone: it has to leave known.toml: {entry}")
     print(
-        f"{len(runs)} scenarios, {sum(runs.values())} with their versions, {twins.comparisons} answers compared in"
-        f" {took_s:.0f} s: {len(news)} differences, {len(twins.differences) - len(news)} known"
+        f"{len(results.runs)} scenarios, {results.runs.total()} with their versions, {results.comparisons} answers"
+        f" compared in {took_s:.0f} s: {len(news)} differences, {len(results.differences) - len(news)} known"
     )
 
 

@@ -23,6 +23,8 @@ class Scenario:
     first: int
     last: int
     """Versions for which it makes sense; others have nothing to say it with."""
+    settings: frozenset[tuple[str, str]]
+    """What its brokers are told beyond what all are told. Those who want the same share two brokers."""
 
     @property
     def name(self) -> str:
@@ -32,9 +34,12 @@ class Scenario:
 _scenarios: list[Scenario] = []
 
 
-def scenario(api: str, *, first: int = 0, last: int = 32_767) -> Callable[[Function], Function]:
+def scenario(api: str, *, first: int = 0, last: int = 32_767, **settings: str) -> Callable[[Function], Function]:
+    """Settings are written with underscores."""
+    told = frozenset((key.replace("_", "."), value) for key, value in settings.items())
+
     def register(function: Function) -> Function:
-        _scenarios.append(Scenario(api, function, first, last))
+        _scenarios.append(Scenario(api, function, first, last, told))
         return function
 
     return register

@@ -12,7 +12,7 @@ from typing import Any, Self
 from compat.wire.codec import MalformedAnswerError, Reader, decode, encode, with_length
 from compat.wire.schemas import Api, api
 
-__all__ = ["Connection", "read_answer", "request_frame"]
+__all__ = ["Connection", "advertised", "read_answer", "request_frame"]
 
 PATIENCE_S = 10.0
 UNSUPPORTED_VERSION = 35
@@ -103,3 +103,10 @@ def read_answer(one: Api, version: int, data: bytes) -> tuple[int, dict[str, Any
     elif version in one.response.flexible:
         reader.skip_tags()
     return correlation_id, decode(one.response, version, reader.data[reader.position :])
+
+
+def advertised(host: str, port: int) -> dict[int, tuple[int, int]]:
+    """The first and the last version of each API, by its key, as a broker tells whoever asks."""
+    with Connection(host, port) as connection:
+        answer = connection.ask("ApiVersions", 3, ClientSoftwareName="compat", ClientSoftwareVersion="1")
+    return {each["ApiKey"]: (each["MinVersion"], each["MaxVersion"]) for each in answer["ApiKeys"]}

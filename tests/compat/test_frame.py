@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from compat.card import cell, markdown, problems
+from compat.advertised import told_apart
+from compat.card import cell, markdown, problems, totals
 from compat.client import TOO_MUCH, Client, ClientRun, clients
 from compat.tap import Check, Result, checks_in
 
@@ -57,7 +58,7 @@ def run_with(**results: Result) -> ClientRun:
     return ClientRun({check.name: check for check in checks})
 
 
-PASSED, FAILED, SKIPPED = Result.PASSED, Result.FAILED, Result.SKIPPED
+PASSED, FAILED, SKIPPED, ABSENT = Result.PASSED, Result.FAILED, Result.SKIPPED, Result.UNADVERTISED
 
 
 @pytest.mark.parametrize(
@@ -68,6 +69,9 @@ PASSED, FAILED, SKIPPED = Result.PASSED, Result.FAILED, Result.SKIPPED
         ({"a": PASSED, "b": FAILED}, {"a": FAILED, "b": PASSED}, "1 of 2"),
         ({"a": FAILED}, {}, "0 of 1 (Kafka: ·)"),
         ({"a": SKIPPED}, {"a": SKIPPED}, "·"),
+        ({"a": ABSENT}, {"a": PASSED}, "not advertised (Kafka: 1)"),
+        ({"a": PASSED, "b": ABSENT}, {"a": PASSED, "b": PASSED}, "1, 1 not advertised (Kafka: 2)"),
+        ({"a": PASSED, "b": ABSENT, "c": FAILED}, {"b": PASSED}, "1 of 2, 1 not advertised (Kafka: 1)"),
         ({}, {}, "·"),
     ],
 )
@@ -93,13 +97,58 @@ def test_the_card_has_a_row_for_each_client(tmp_path: Path) -> None:
         ("codecs: a\n", {"a": SKIPPED}, False, ["has to pass and was not tried: codecs: a"]),
         ("codecs: a\ncodecs: b\n", {"a": PASSED}, False, ["has to pass and was not tried: codecs: b"]),
         ("", {"a": PASSED}, True, ["passes, and is not in tests.allow (--grow writes it there): codecs: a"]),
+        ("codecs: a\n", {"a": ABSENT}, False, ["failed: codecs: a: why"]),
+        ("", {"a": ABSENT}, False, []),
     ],
 )
 def test_what_has_to_pass(
     tmp_path: Path, allowed: str, results: dict[str, Result], quick: bool, found: list[str]
 ) -> None:
-    client = made(tmp_path, allowed=allowed)
-    assert problems(client, run_with(**results), quick=quick) == [f"{client.name}: {each}" for each in found]
+    client, reference = made(tmp_path, allowed=allowed), run_with(a=FAILED, b=FAILED)
+    assert problems(client, run_with(**results), reference, quick=quick) == [f"{client.name}: {each}" for each in found]
+
+
+def test_what_fails_and_passes_on_the_reference_is_a_problem_whatever_was_allowed(tmp_path: Path) -> None:
+    client = made(tmp_path)
+    found = problems(client, run_with(a=FAILED, b=FAILED, c=ABSENT), run_with(a=PASSED, c=PASSED), quick=True)
+    assert found == [f"{client.name}: fails, and passes on the reference: codecs: a: why"]
+
+
+NEXT, GUESS = "next groups: one", "connect: the version is guessed from what is there"
+
+
+@pytest.mark.parametrize(
+    ("name", "ours", "kafkas", "lacking", "result"),
+    [
+        (NEXT, FAILED, PASSED, {"ConsumerGroupHeartbeat"}, ABSENT),
+        (NEXT, SKIPPED, PASSED, {"ConsumerGroupHeartbeat"}, ABSENT),
+        (NEXT, FAILED, PASSED, {"EndTxn"}, FAILED),
+        (NEXT, FAILED, PASSED, set(), FAILED),
+        (NEXT, FAILED, FAILED, {"ConsumerGroupHeartbeat"}, FAILED),
+        (NEXT, SKIPPED, SKIPPED, {"ConsumerGroupHeartbeat"}, SKIPPED),
+        (NEXT, PASSED, PASSED, {"ConsumerGroupHeartbeat"}, PASSED),
+        ("codecs: zstd", FAILED, PASSED, {"ConsumerGroupHeartbeat", "EndTxn"}, FAILED),
+        ("own suite: TestGroupSimple/848", SKIPPED, PASSED, {"ConsumerGroupHeartbeat"}, ABSENT),
+        (GUESS, FAILED, PASSED, {"SaslHandshake"}, ABSENT),
+        (GUESS, FAILED, PASSED, set(), FAILED),
+    ],
+)
+def test_only_what_wants_an_api_that_is_lacking_is_not_advertised(
+    name: str, ours: Result, kafkas: Result, lacking: set[str], result: Result
+) -> None:
+    def run(found: Result, apis: set[str]) -> ClientRun:
+        feature, _, what = name.partition(": ")
+        return ClientRun({name: Check(feature, what, found, "why")}, apis=frozenset(apis))
+
+    both = {"Produce", "Fetch"}
+    assert told_apart(run(ours, both), run(kafkas, both | lacking)).result(name) is result
+
+
+def test_the_sum_is_of_what_passes_on_kafka(tmp_path: Path) -> None:
+    ours = run_with(a=PASSED, b=ABSENT, c=FAILED, d=PASSED, e=SKIPPED)
+    said = totals({made(tmp_path): (ours, run_with(a=PASSED, b=PASSED, c=PASSED, d=FAILED, e=PASSED))})
+    assert said.startswith("Of 4 checks that pass on Apache Kafka 1 pass on Barnabas, 1 are about")
+    assert said.endswith("and 2 fail.")
 
 
 def test_the_list_only_grows(tmp_path: Path) -> None:
@@ -122,7 +171,7 @@ def test_a_client_that_dies_is_trouble_and_what_it_said_counts(tmp_path: Path) -
     client = made(tmp_path, "echo ok - codecs: zstd", "kill -SEGV $$", allowed="codecs: zstd\n")
     run = run_of(client)
     assert (list(run.checks), run.trouble) == (["codecs: zstd"], "it ended with -11")
-    assert problems(client, run, quick=False) == [f"{client.name}: it ended with -11"]
+    assert problems(client, run, run, quick=False) == [f"{client.name}: it ended with -11"]
 
 
 def test_a_client_that_is_too_much_to_fetch_says_so_and_one_that_cannot_be_had_is_an_error(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""FindCoordinator, DescribeGroups, ListGroups and DeleteGroups: what administrators ask of groups."""
+"""FindCoordinator for groups, DescribeGroups, ListGroups and DeleteGroups: what administrators ask of groups."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from compat.twin.scenario import scenario
 from compat.twin.scenarios.group_offsets import at, commit, fetch_all, of
 from compat.twin.twins import Twins
 
-GROUP, SHARE = 0, 2
+GROUP = 0
 SEVERAL_KEYS_FROM = 4
 
 
@@ -44,13 +44,6 @@ def is_found_of_no_other_kind(twins: Twins) -> None:
 def several_are_found(twins: Twins) -> None:
     twins.ask("FindCoordinator", KeyType=GROUP, CoordinatorKeys=["one", "other", "one", ""])
     twins.ask("FindCoordinator", KeyType=GROUP, CoordinatorKeys=[])
-
-
-@scenario("FindCoordinator", first=1)
-def is_found_for_share_groups(twins: Twins) -> None:
-    """By a key that names group, topic and partition, from version 6 on; these do not."""
-    for key in ("no key of a share", "group:not an id:0", "group:AAAAAAAAAAAAAAAAAAAAdw:x", ""):
-        twins.ask("FindCoordinator", Key=key, KeyType=SHARE, CoordinatorKeys=[key])
 
 
 # DescribeGroups
