@@ -1,4 +1,4 @@
-"""The part of docs/PERFORMANCE.md that `python -m bench --write` writes: what lies between its two markers."""
+"""The part of a document that `--write` writes: what lies between its two markers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from bench.family import Value
-from bench.machine import DURABILITY
 from bench.report import Measured, growth_table, mean_of, named_below, table
 
 __all__ = ["Circumstances", "as_json", "between_markers", "markdown", "summary", "write"]
 
-FILE = Path(__file__).resolve().parents[1] / "docs" / "PERFORMANCE.md"
-BEGIN = "<!-- what `python -m bench --write` writes begins here -->"
+BEGIN = "<!-- what `--write` writes begins here -->"
 END = "<!-- and ends here -->"
 
 
@@ -27,6 +25,7 @@ class Circumstances:
     """Of the machine, when it began and when it ended."""
     rounds: int
     names: tuple[str, str]
+    durability: str
 
 
 def markdown(all_measured: Sequence[Measured], run: Circumstances) -> str:
@@ -34,7 +33,7 @@ def markdown(all_measured: Sequence[Measured], run: Circumstances) -> str:
     parts = [
         f"""`{run.command}`: {run.rounds} rounds in turns, each on a fresh directory; medians, with half the distance of
 the least and the most. {run.machine}; load {load_before:.1f} at the beginning and {load_after:.1f} at the end, of which
-what is measured is a part. {run.versions}. Durability: {DURABILITY}.""",
+what is measured is a part. {run.versions}. Durability: {run.durability}.""",
         summary(all_measured),
     ]
     for measured in all_measured:
@@ -71,12 +70,12 @@ def between_markers(text: str, part: str) -> str:
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise ValueError(f"docs/PERFORMANCE.md has not both of its markers: {BEGIN} and {END}")
+        raise ValueError(f"it has not both of its markers: {BEGIN} and {END}")
     return f"{before}{begin}\n\n{part}\n\n{end}{after}"
 
 
-def write(all_measured: Sequence[Measured], run: Circumstances) -> None:
-    FILE.write_text(between_markers(FILE.read_text(), markdown(all_measured, run)))
+def write(file: Path, all_measured: Sequence[Measured], run: Circumstances) -> None:
+    file.write_text(between_markers(file.read_text(), markdown(all_measured, run)))
 
 
 def as_json(all_measured: Sequence[Measured], run: Circumstances) -> dict[str, Any]:
@@ -93,7 +92,7 @@ def as_json(all_measured: Sequence[Measured], run: Circumstances) -> dict[str, A
         }
         for measured in all_measured
     }
-    return {**asdict(run), "durability": DURABILITY, "families": families}
+    return {**asdict(run), "families": families}
 
 
 def _described(value: Value) -> dict[str, Any]:

@@ -82,7 +82,11 @@ class Reading:
         )
         try:
             if options.group:
-                consumer.subscribe([options.topic], on_assign=lambda who, them: self._assigned(number, who, them))
+                consumer.subscribe(
+                    [options.topic],
+                    on_assign=lambda who, them: self._assigned(number, who, them),
+                    on_revoke=lambda _who, _them: self._revoked(number),
+                )
             else:
                 mine = range(number, options.partitions, options.clients)
                 them = [TopicPartition(options.topic, each, OFFSET_BEGINNING) for each in mine]
@@ -94,6 +98,9 @@ class Reading:
             consumer.close()
 
     def _assigned(self, number: int, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        if self._all_have_theirs.is_set():
+            # Paused now, they would stay so; and to read on at the commit would be another measurement.
+            raise RuntimeError("the group was balanced anew while it was read")
         consumer.assign(partitions)
         consumer.pause(partitions)
         with self._lock:
@@ -103,6 +110,11 @@ class Reading:
             if len(held) == self.options.clients and all(len(each) == evenly for each in held):
                 self.began = time.perf_counter()
                 self._all_have_theirs.set()
+
+    def _revoked(self, number: int) -> None:
+        """Before it joins again. What it had while there were fewer of them is not what it will have."""
+        with self._lock:
+            self._held.pop(number, None)
 
     def _wait(self, consumer: Consumer) -> None:
         deadline = time.monotonic() + PATIENCE_S

@@ -8,15 +8,15 @@ import re
 import subprocess
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 
 import confluent_kafka
 
 from tests.kafka.classpath import kafka_version
 
-__all__ = ["DURABILITY", "load_average", "machine", "versions"]
+__all__ = ["load_average", "machine", "versions"]
 
-DURABILITY = "page cache on both (`barnabas.durability=kafka`, the default; Kafka's default), one replica"
 GIB = 1 << 30
 
 
@@ -48,8 +48,11 @@ def _barnabas() -> str:
     try:
         number = version("barnabas")
     except PackageNotFoundError:
-        number = "not installed"
-    return f"{number} ({_said(['git', 'rev-parse', '--short', 'HEAD'])})"
+        return "not installed"
+    commit = _said(["git", "rev-parse", "--short", "HEAD"])
+    log = find_spec("barnabas.storage.log")
+    kind = "compiled" if log is not None and (log.origin or "").endswith(".so") else "not compiled"
+    return f"{number} ({commit}, {kind})"
 
 
 def _java() -> str:

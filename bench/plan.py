@@ -35,6 +35,15 @@ class Plan:
     """Data that a broker has when it is killed."""
     scales: tuple[int, ...]
     """What grows is so large."""
+    failovers: int
+    away_mib: int
+    """That a node has missed when it comes back."""
+    steady_a_second: int
+    """Records, where that is modest."""
+    idle_s: float
+    """For which somebody who does nothing is looked at."""
+    replicated: tuple[int, ...]
+    """Partitions that each of three nodes has."""
 
     def part(self, of: int) -> int:
         """Of the records, for a cell that takes so many times as long."""
@@ -58,6 +67,11 @@ FULL = Plan(
     old_mib=1_024,
     killed_mib=2_048,
     scales=(10, 100, 1_000),
+    failovers=5,
+    away_mib=1_024,
+    steady_a_second=200,
+    idle_s=10,
+    replicated=(10, 100, 1_000, 5_000),
 )
 QUICK = Plan(
     rounds=1,
@@ -76,6 +90,11 @@ QUICK = Plan(
     old_mib=256,
     killed_mib=256,
     scales=(5, 50, 500),
+    failovers=2,
+    away_mib=256,
+    steady_a_second=200,
+    idle_s=5,
+    replicated=(10, 100, 1_000),
 )
 SMOKE = Plan(
     rounds=1,
@@ -94,4 +113,9 @@ SMOKE = Plan(
     old_mib=2,
     killed_mib=2,
     scales=(1, 10, 100),
+    failovers=1,
+    away_mib=2,
+    steady_a_second=200,
+    idle_s=0.5,
+    replicated=(3, 30),
 )

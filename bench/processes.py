@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["anonymous_mib", "cpu_s", "family", "resident_bytes"]
+__all__ = ["anonymous_mib", "cpu_s", "family", "most_resident_mib", "resident_bytes", "resident_mib"]
 
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -41,13 +41,25 @@ def _of_ended_children_s(pid: int) -> float:
 
 def anonymous_mib(pid: int) -> float:
     """What is no file's: the page cache and shared libraries are everybody's."""
-    total_kib = 0
-    for each in family(pid):
-        with suppress(OSError):
-            for line in Path(f"/proc/{each}/status").read_text().splitlines():
-                if line.startswith("RssAnon"):
-                    total_kib += int(line.split()[1])
-    return total_kib / 1024
+    return sum(_status_kib(each, "RssAnon") for each in family(pid)) / 1024
+
+
+def resident_mib(pid: int) -> float:
+    """With what it shares with others and what is the page cache's."""
+    return sum(_status_kib(each, "VmRSS") for each in family(pid)) / 1024
+
+
+def most_resident_mib(pid: int) -> float:
+    """That there ever was, each of them for itself."""
+    return sum(_status_kib(each, "VmHWM") for each in family(pid)) / 1024
+
+
+def _status_kib(pid: int, key: str) -> int:
+    with suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith(f"{key}:"):
+                return int(line.split()[1])
+    return 0
 
 
 def resident_bytes(pid: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from typing import Any
 
 from bench.family import Family, Value
 from bench.figures import exponent, geometric_mean, median, spread
@@ -31,7 +31,7 @@ class Row:
 class Measured:
     """A family's rows in the order in which they came, and what ran for them."""
 
-    family: Family
+    family: Family[Any]
     rows: dict[tuple[str, int | None], Row] = field(default_factory=dict)
     commands: list[str] = field(default_factory=list)
     trouble: str = ""
@@ -48,9 +48,11 @@ class Measured:
 
     @property
     def curves(self) -> Iterator[tuple[str, list[Row]]]:
-        points = [row for row in self.rows.values() if row.ours and row.theirs and row.value.scale is not None]
-        for what, rows in groupby(points, key=lambda row: row.value.what):
-            yield what, list(rows)
+        found: dict[str, list[Row]] = {}
+        for row in self.rows.values():
+            if row.ours and row.theirs and row.value.scale is not None:
+                found.setdefault(row.value.what, []).append(row)
+        yield from found.items()
 
 
 def table_head(names: Sequence[str]) -> str:

@@ -6,11 +6,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from subprocess import SubprocessError
+from typing import Any
 
-from bench.family import Family, started
+from bench.family import Family, Start
 from bench.machine import load_average
 from bench.plan import Plan
 from bench.report import Measured, Row, growth_table, row_text, table_head
+from bench.side import Side
 from tests.kafka.broker import KafkaBrokerError
 
 __all__ = ["Run"]
@@ -29,7 +31,7 @@ class Run:
     def troubles(self) -> list[str]:
         return [f"{each.family.name}: {each.trouble}" for each in self.measured if each.trouble]
 
-    def measure(self, families: Sequence[Family]) -> None:
+    def measure(self, families: Sequence[Family[Any]]) -> None:
         """One after the other; or several at once, where nobody looks at the figures."""
         if self._plan.at_once == 1:
             for family in families:
@@ -39,28 +41,28 @@ class Run:
             for said in pool.map(self._measure_quietly, families):
                 self._say("\n".join(said))
 
-    def start_each_once(self) -> None:
+    def start_each_once(self, start: Start[Side]) -> None:
         """Python compiles what it imports, and files are read from the disk: no family shall pay for that. And that a
         broker cannot be measured is known before hours have gone by."""
         for which in self._brokers:
-            with started(which, as_shipped=self._plan.as_shipped) as side:
+            with start(which, as_shipped=self._plan.as_shipped) as side:
                 side.cpu_s()
 
-    def _measure_quietly(self, family: Family) -> list[str]:
+    def _measure_quietly(self, family: Family[Any]) -> list[str]:
         said: list[str] = []
         self._measure(family, said.append)
         return said
 
-    def _measure(self, family: Family, say: Callable[[str], None]) -> None:
+    def _measure(self, family: Family[Any], say: Callable[[str], None]) -> None:
         measured = Measured(family)
         self.measured.append(measured)
         say(f"\n### {family.name}\n\n{family.about}\n\n{table_head(self.names)}")
         began = time.perf_counter()
         try:
             for number in range(1, self._rounds + 1):
-                for which in self._brokers:
-                    for row in self._one_side(measured, which):
-                        if number == self._rounds and which == self._brokers[-1]:
+                for is_ours in (True, False):
+                    for row in self._one_side(measured, is_ours=is_ours):
+                        if number == self._rounds and not is_ours:
                             say(row_text(row))
         except TROUBLE as error:
             measured.trouble = f"{type(error).__name__}: {error}"
@@ -69,9 +71,9 @@ class Run:
             say(f"\n{growth_table([measured], self.names)}")
         say(f"\n{time.perf_counter() - began:.0f} s, load {load_average():.1f}")
 
-    def _one_side(self, measured: Measured, which: str) -> Iterator[Row]:
-        is_ours = which == self._brokers[0]
-        with started(which, as_shipped=self._plan.as_shipped) as side:
+    def _one_side(self, measured: Measured, *, is_ours: bool) -> Iterator[Row]:
+        which = self._brokers[0 if is_ours else 1]
+        with measured.family.start(which, as_shipped=self._plan.as_shipped) as side:
             for value in measured.family.values(side, self._plan):
                 yield measured.note(value, is_ours=is_ours)
             measured.commands += [each for each in side.commands if each not in measured.commands]

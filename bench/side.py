@@ -15,7 +15,7 @@ from bench.load import errors_in
 from compat.brokers import Broker
 from compat.wire.connection import Connection
 
-__all__ = ["Side", "run_program"]
+__all__ = ["PATIENCE_S", "Side", "end_offsets", "run_program", "until"]
 
 PATIENCE_S = 120.0
 LONGEST_S = 1800.0
@@ -80,6 +80,10 @@ class Side:
             {"Name": name, "NumPartitions": partitions, "ReplicationFactor": 1, "Configs": configs}
             for name, partitions in topics.items()
         ]
+        self.make(connection, wanted)
+
+    def make(self, connection: Connection, wanted: Sequence[dict[str, Any]]) -> None:
+        """Topics, as CreateTopics has them."""
         answer = connection.ask("CreateTopics", 7, Topics=wanted, TimeoutMs=int(PATIENCE_S * 1e3))
         refused = [each for each in answer["Topics"] if each["ErrorCode"]]
         if refused:
@@ -87,30 +91,19 @@ class Side:
 
     def wait_until_led(self, topic: str, partitions: int) -> None:
         """Kafka answers CreateTopics when its controller has the topic; its broker leads a moment later."""
-        _until(lambda: None not in self.end_offsets(topic, partitions), f"{self.name} does not lead all of {topic}")
+        until(lambda: None not in self.end_offsets(topic, partitions), f"{self.name} does not lead all of {topic}")
 
     def end_offsets(self, topic: str, partitions: int) -> list[int | None]:
         """None for a partition that nobody leads."""
-        found: list[int | None] = []
         with self.connection() as connection:
-            for first in range(0, partitions, A_TIME):
-                numbers = range(first, min(first + A_TIME, partitions))
-                wanted = [{"PartitionIndex": number, "Timestamp": -1} for number in numbers]
-                answer = connection.ask("ListOffsets", 6, ReplicaId=-1, Topics=[{"Name": topic, "Partitions": wanted}])
-                offsets = {
-                    each["PartitionIndex"]: None if each["ErrorCode"] else each["Offset"]
-                    for each in answer["Topics"][0]["Partitions"]
-                }
-                found += [offsets[number] for number in numbers]
-        return found
+            offsets = end_offsets(connection, topic, range(partitions))
+        return [offsets[number] for number in range(partitions)]
 
     def records(self, topic: str, partitions: int) -> int:
         return sum(offset or 0 for offset in self.end_offsets(topic, partitions))
 
     def wait_for_records(self, topic: str, partitions: int, count: int = 1) -> None:
-        _until(
-            lambda: self.records(topic, partitions) >= count, f"{self.name} does not have {count} records in {topic}"
-        )
+        until(lambda: self.records(topic, partitions) >= count, f"{self.name} does not have {count} records in {topic}")
 
     def check_records(self, topic: str, partitions: int, count: int) -> None:
         """RuntimeError if it has not what was sent: then something else was measured."""
@@ -128,7 +121,7 @@ class Side:
                 told = connection.ask("OffsetFetch", 8, Groups=[{"GroupId": each, "Topics": None} for each in groups])
             return not errors_in(found) and not errors_in(told)
 
-        _until(answer, f"{self.name} has no coordinators")
+        until(answer, f"{self.name} has no coordinators")
 
     @contextmanager
     def connections(self, count: int) -> Iterator[Sequence[Connection]]:
@@ -146,7 +139,10 @@ class Side:
     def run(self, command: Sequence[str], said: str) -> str:
         """What a program printed. `said` is the command as somebody would type it."""
         self.note(said)
-        return run_program(command)
+        try:
+            return run_program(command)
+        except RuntimeError as error:
+            raise RuntimeError(f"on {self.name}: {error}") from None
 
     def note(self, said: str) -> None:
         if said not in self.commands:
@@ -162,12 +158,26 @@ class Side:
         return " ".join([program, *words]).replace(self.bootstrap, "HOST:PORT")
 
 
-def _until(condition: Callable[[], bool], otherwise: str) -> None:
+def end_offsets(connection: Connection, topic: str, numbers: Sequence[int]) -> dict[int, int | None]:
+    """None for a partition that this broker does not lead."""
+    found: dict[int, int | None] = {}
+    for first in range(0, len(numbers), A_TIME):
+        wanted = [{"PartitionIndex": number, "Timestamp": -1} for number in numbers[first : first + A_TIME]]
+        answer = connection.ask("ListOffsets", 6, ReplicaId=-1, Topics=[{"Name": topic, "Partitions": wanted}])
+        for each in answer["Topics"][0]["Partitions"]:
+            found[each["PartitionIndex"]] = None if each["ErrorCode"] else each["Offset"]
+    return found
+
+
+def until(condition: Callable[[], bool], otherwise: str) -> None:
+    """It is asked again and again; at most half of the time goes by with asking."""
     deadline = time.monotonic() + PATIENCE_S
+    asked_at = time.monotonic()
     while not condition():
         if time.monotonic() > deadline:
             raise TimeoutError(f"{otherwise} after {PATIENCE_S:.0f} s")
-        time.sleep(POLL_S)
+        time.sleep(max(POLL_S, time.monotonic() - asked_at))
+        asked_at = time.monotonic()
 
 
 def run_program(command: Sequence[str]) -> str:

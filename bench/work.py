@@ -13,7 +13,7 @@ from bench.beside import drop_from_page_cache, repeated
 from bench.kafkas_tools import Load, producer_command
 from bench.side import Side
 
-__all__ = ["fill", "librdkafka", "load", "producing", "reading_old", "warm_up", "writing_back"]
+__all__ = ["fill", "librdkafka", "load", "load_at", "producing", "reading_old", "warm_up", "writing_back"]
 
 WARM_UP, WARM_UP_PARTITIONS = "warm-up", 4
 WARM_UP_A_SECOND = 100_000
@@ -24,9 +24,12 @@ WRITTEN_MIB = 1024
 
 def load(side: Side, request: str, topic: str, **options: Any) -> dict[str, float]:
     """What the raw client has measured."""
-    result: dict[str, float] = json.loads(
-        side.module("bench.load", side.bootstrap, request, topic, *_as_words(options))
-    )
+    return load_at(side, side.bootstrap, request, topic, **options)
+
+
+def load_at(side: Side, address: str, request: str, topic: str, **options: Any) -> dict[str, float]:
+    """It knows one address, and no other broker."""
+    result: dict[str, float] = json.loads(side.module("bench.load", address, request, topic, *_as_words(options)))
     return result
 
 
@@ -58,14 +61,14 @@ def fill(side: Side, topic: str, records: int, *, record_bytes: int = 100, parti
 
 
 @contextmanager
-def producing(side: Side, a_second: int, record_bytes: int) -> Iterator[None]:
+def producing(side: Side, a_second: int, record_bytes: int) -> Iterator[str]:
     """Kafka's producer, to a topic of its own, from its first record on."""
     topic = f"{BESIDE}-{len(side.commands)}"
     side.create(topic, WARM_UP_PARTITIONS)
     command = producer_command(side, Load(topic, WITHOUT_END, record_bytes, a_second=a_second))
     with repeated(command):
         side.wait_for_records(topic, WARM_UP_PARTITIONS)
-        yield
+        yield topic
 
 
 @contextmanager

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from bench.document import BEGIN, END, Circumstances, between_markers, markdown, summary
-from bench.family import Family, Value
+from bench.family import Family, Value, started
 from bench.report import Measured, growth_table, mean_of, named_below, row_text, table
 
 NAMES = ("Barnabas", "Apache Kafka")
-RUN = Circumstances("python -m bench", "a machine", "versions", (0.5, 1.5), 2, NAMES)
+RUN = Circumstances("python -m bench", "a machine", "versions", (0.5, 1.5), 2, NAMES, "page cache")
 
 
 def measured(*values: tuple[Value, list[float], list[float]], name: str = "a.family") -> Measured:
-    result = Measured(Family(name, "What it measures.", lambda side, plan: iter(()), is_warm=True))
+    result = Measured(Family(name, "What it measures.", lambda side, plan: iter(()), started, None))
     for value, ours, theirs in values:
         for numbers, is_ours in ((ours, True), (theirs, False)):
             for number in numbers:
@@ -54,6 +54,11 @@ def test_points_of_a_curve_are_no_cells_and_have_an_exponent() -> None:
     assert family.cells == []
     line = growth_table([family], NAMES).splitlines()[-1]
     assert line == "| start | 10, 100, 1,000 | 10.0, 100, 1,000 | 7.00, 7.00, 7.00 | ms | 1.00 | 0.00 |"
+
+
+def test_curves_whose_points_come_in_turns_are_told_apart() -> None:
+    both = [[(less(what, scale), [1.0], [2.0]) for what in ("made", "idle")] for scale in (10, 100)]
+    assert [(what, len(rows)) for what, rows in measured(*both[0], *both[1]).curves] == [("made", 2), ("idle", 2)]
 
 
 def test_the_mean_is_geometric_and_the_worst_is_named_first() -> None:

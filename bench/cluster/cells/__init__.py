@@ -1,0 +1,1 @@
+"""What is measured on both clusters, one subject a file."""
