@@ -10,7 +10,6 @@ import gc
 import os
 import re
 import resource
-import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -31,19 +30,17 @@ from barnabas.cli.ephemeral import (
     ID_KEYS,
     PLACES,
     ephemeral_settings,
-    parent_gone,
     without_places,
 )
 from barnabas.cli.failures import FAILED, WRONG_USAGE
 from barnabas.cli.main import no_garbage_collection
 from barnabas.cli.ready_file import CannotWrite, ReadyFile
+from barnabas.cli.told_to_stop import Words, heed_signals, stop_with
 from barnabas.cli.version import VERSION
 
 __all__ = ["add_arguments", "allow_all_files", "run", "settings_from"]
 
-_ECHO_S = 0.5
-"""The same signal so soon after the first is no second wish: make passes on what its whole process group has got."""
-
+_WORDS = Words("this broker", "the broker stops")
 _ADDRESS = re.compile(r"(?:[^:/\s,]*|\[[0-9a-fA-F:.]+\]):\d{1,5}")
 
 
@@ -183,9 +180,9 @@ async def _serve(config: NodeConfig, log: EventLog, ready_file: ReadyFile | None
     node = Node(config, report=log)
     async with trio.open_nursery() as nursery:
         # Before the start: who is stopped while it starts, stops.
-        await nursery.start(_heed_signals, node, log)
+        await nursery.start(heed_signals, node, _WORDS, log, os._exit)
         if parent is not None:
-            nursery.start_soon(_end_with, parent, node, log)
+            nursery.start_soon(stop_with, parent, node, _WORDS, log)
         async with trio.open_nursery() as running:
             with no_garbage_collection():
                 await running.start(node.run)
@@ -196,30 +193,6 @@ async def _serve(config: NodeConfig, log: EventLog, ready_file: ReadyFile | None
                 log(banner(node, VERSION, as_json=config.barnabas_logging_format == "json"))
         log("the broker has stopped")
         nursery.cancel_scope.cancel()
-
-
-async def _end_with(parent: int, node: Node, log: EventLog) -> None:
-    await parent_gone(parent)
-    log(f"process {parent}, which started this broker, has ended: the broker stops")
-    node.stop()
-
-
-async def _heed_signals(
-    node: Node, log: EventLog, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
-) -> None:
-    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        task_status.started()
-        first, first_s = 0, 0.0
-        async for number in signals:
-            name = signal.Signals(number).name
-            if number == first and trio.current_time() < first_s + _ECHO_S:
-                continue
-            if node.is_stopping:
-                log(Event(f"{name} again: the broker ends at once, as by kill -9", Level.WARNING))
-                os._exit(128 + number)
-            first, first_s = number, trio.current_time()
-            log(f"{name}: the broker stops; another {name} ends it at once")
-            node.stop()
 
 
 def _let_go_of_output() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -13,19 +12,19 @@ from pathlib import Path
 import trio
 
 from barnabas.broker.event_log import Event, EventLog, Level
-from barnabas.cli.ephemeral import ID_KEYS, parent_gone, without_places
+from barnabas.cli.ephemeral import ID_KEYS, without_places
 from barnabas.cli.failures import FAILED, WRONG_USAGE
 from barnabas.cli.nodes.cluster import NodeCluster
 from barnabas.cli.nodes.plan import CannotPlan, PlannedNode, plan, write_properties
 from barnabas.cli.ready_file import CannotWrite, ReadyFile
+from barnabas.cli.told_to_stop import Words, heed_signals, stop_with
 from barnabas.cli.version import VERSION
 
 __all__ = ["run_nodes"]
 
 DEFAULT_DATA = "./barnabas-data"
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 9092
-_ECHO_S = 0.5
-"""The same signal so soon after the first is no second wish."""
+_WORDS = Words("these nodes", "the nodes stop, the controller last")
 
 _FOR_TESTS = {"group.initial.rebalance.delay.ms": "0"}
 """As for a node alone: Kafka waits three seconds for the members of a large deployment."""
@@ -82,9 +81,9 @@ async def _serve(
 ) -> int:
     cluster = NodeCluster(planned, log)
     async with trio.open_nursery() as nursery:
-        await nursery.start(_heed_signals, cluster, log)
+        await nursery.start(heed_signals, cluster, _WORDS, log, cluster.end_at_once)
         if parent is not None:
-            nursery.start_soon(_end_with, parent, cluster, log)
+            nursery.start_soon(stop_with, parent, cluster, _WORDS, log)
         nursery.start_soon(_tell_when_ready, cluster, log, as_json, ready_file)
         await cluster.run()
         log("all nodes have stopped")
@@ -127,30 +126,6 @@ def _banner(cluster: NodeCluster, facts: Mapping[str, object], *, as_json: bool)
         ),
     ]
     return text + "\n" + "\n".join(f"{name:<12}{value}" for name, value in rows)
-
-
-async def _end_with(parent: int, cluster: NodeCluster, log: EventLog) -> None:
-    await parent_gone(parent)
-    log(f"process {parent}, which started these nodes, has ended: they stop")
-    cluster.stop()
-
-
-async def _heed_signals(
-    cluster: NodeCluster, log: EventLog, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
-) -> None:
-    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        task_status.started()
-        first, first_s = 0, 0.0
-        async for number in signals:
-            name = signal.Signals(number).name
-            if number == first and trio.current_time() < first_s + _ECHO_S:
-                continue
-            if cluster.is_stopping:
-                log(Event(f"{name} again: all nodes end at once, as by kill -9", Level.WARNING))
-                cluster.end_at_once(128 + number)
-            first, first_s = number, trio.current_time()
-            log(f"{name}: the nodes stop, the controller last; another {name} ends them at once")
-            cluster.stop()
 
 
 def _fail(problem: str, code: int = FAILED) -> int:
