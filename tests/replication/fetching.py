@@ -34,7 +34,7 @@ from barnabas.storage.log_directory import TopicPartition
 from barnabas.storage.memory_disk import MemoryDisk
 from barnabas.storage.topic_config import TopicConfig
 
-from .leaders import answer_of, lead
+from .leaders import answer_of, contents, lead
 from .partitions_in_memory import NOW, append
 
 FETCH, LIST_OFFSETS = 1, 2
@@ -257,3 +257,16 @@ async def until(condition: Callable[[], bool], limit_s: float = 30) -> None:
     with trio.fail_after(limit_s):
         while not condition():
             await trio.sleep(0.01)
+
+
+def same(follower: Partition, leader: Partition) -> bool:
+    return contents(follower) == contents(leader) and follower.high_watermark.offset == leader.high_watermark.offset
+
+
+def keys(request: FetchRequest) -> list[tuple[int, int]]:
+    """Numbers and offsets."""
+    return [(each.partition, each.fetch_offset) for topic in request.topics for each in topic.partitions]
+
+
+def forgotten(request: FetchRequest) -> list[int]:
+    return [number for topic in request.forgotten_topics_data for number in topic.partitions]
