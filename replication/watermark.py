@@ -6,7 +6,7 @@ of what Kafka calls a purgatory.
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import count
 
 import trio
@@ -26,11 +26,13 @@ class _Wait:
 
 
 class Watermark:
-    __slots__ = ("_failure", "_waiting", "_watchers", "offset")
+    __slots__ = ("_failure", "_left", "_waiting", "_watchers", "offset")
 
     def __init__(self, offset: int) -> None:
         self.offset = offset
         self._waiting: list[tuple[int, int, _Wait]] = []
+        self._left = 0
+        """At most so many of them wait no more."""
         self._watchers: set[trio.Event] = set()
         self._failure: Exception | None = None
 
@@ -62,9 +64,24 @@ class Watermark:
             raise self._failure
         wait = _Wait()
         heappush(self._waiting, (offset, next(_order), wait))
-        await wait.event.wait()
+        try:
+            await wait.event.wait()
+        except BaseException:
+            if not wait.event.is_set():
+                wait.event.set()
+                self._one_left()
+            raise
         if wait.failure is not None:
             raise wait.failure
+
+    def _one_left(self) -> None:
+        """Where the watermark stands still nobody else would take out those whose time was over. All at once, so that
+        it costs each of them next to nothing."""
+        self._left += 1
+        if 2 * self._left > len(self._waiting):
+            self._waiting = [one for one in self._waiting if not one[2].event.is_set()]
+            heapify(self._waiting)
+            self._left = 0
 
     def watch(self, event: trio.Event) -> None:
         """Set the event once when it rises next, or fails. Who watches several takes one event for all."""

@@ -63,6 +63,42 @@ async def test_beginning_lower_wakes_watchers_and_leaves_those_who_wait() -> Non
 
 
 @pytest.mark.trio
+async def test_those_whose_time_is_over_are_forgotten_though_it_stands_still() -> None:
+    watermark, told = Watermark(3), list[str]()
+    async with trio.open_nursery() as nursery:
+        for offset in (900, 800, 700):
+            nursery.start_soon(_reach, watermark, offset, told)
+        await trio.testing.wait_all_tasks_blocked()
+        for offset in range(1_000, 4, -1):
+            async with trio.open_nursery() as impatient:
+                impatient.start_soon(_reach, watermark, offset, told)
+                await trio.testing.wait_all_tasks_blocked()
+                impatient.cancel_scope.cancel()
+            waiting = int(repr(watermark).split()[1])
+            assert 3 <= waiting <= 6
+        assert told == []
+        for offset in (700, 800, 900):
+            assert watermark.advance(offset)
+            await trio.testing.wait_all_tasks_blocked()
+    assert told == ["700 is reached", "800 is reached", "900 is reached"]
+
+
+@pytest.mark.trio
+async def test_who_is_cancelled_as_it_is_reached_takes_nobody_along() -> None:
+    watermark, told = Watermark(3), list[str]()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_reach, watermark, 6, told)
+        async with trio.open_nursery() as impatient:
+            impatient.start_soon(_reach, watermark, 5, told)
+            await trio.testing.wait_all_tasks_blocked()
+            impatient.cancel_scope.cancel()
+            watermark.advance(5)
+        assert repr(watermark) == "Watermark(5, 1 wait)"
+        watermark.advance(6)
+    assert told == ["6 is reached"]
+
+
+@pytest.mark.trio
 async def test_after_the_end_nobody_waits() -> None:
     watermark, told = Watermark(3), list[str]()
     async with trio.open_nursery() as nursery:
