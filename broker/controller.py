@@ -85,6 +85,7 @@ class ControllerService:
             try:
                 self._journal.append(outcome.records, now_ms)
             except KafkaError as error:
+                self.controller.note_contact(outcome)
                 if isinstance(error.__cause__, OSError):
                     self._on_failure(error.__cause__, False)
                 raise

@@ -110,6 +110,12 @@ class Controller:
             self._hear(outcome.heard, base_offset + len(outcome.records) - 1)
         return delta
 
+    def note_contact(self, outcome: Outcome[MetadataRecord, Any]) -> None:
+        """All that counts of an outcome whose records could not be written down: who spoke is alive, whatever the disk
+        says. Kafka notes that before it decides anything."""
+        if isinstance(outcome, SessionOutcome) and outcome.heard is not None and outcome.heard.contact_ms is not None:
+            self.sessions[outcome.heard.broker_id].contact_ms = outcome.heard.contact_ms
+
     def _follow_registration(self, broker_id: int) -> None:
         broker = self.image.brokers.get(broker_id)
         session = self.sessions.get(broker_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from barnabas.broker.configuration.node_config import NodeConfig
 from barnabas.broker.controller_apis import MODULES
 from barnabas.coordination.cluster.partition import Partition
+from barnabas.coordination.controller.stale_brokers import fence_stale_broker
 from barnabas.protocol.apis import APIS
 from barnabas.protocol.errors import ErrorCode
 from barnabas.protocol.messages import controller_registration as registering
@@ -27,7 +29,8 @@ from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest, 
 from barnabas.protocol.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
 from barnabas.protocol.schema import Uuid
 from tests.broker.controller_door.broker_requests import FakeBroker, assignment, directory_of, registration
-from tests.broker.controller_door.door import ControllerNode
+from tests.broker.controller_door.door import METADATA, ControllerNode
+from tests.broker.housekeeping.breaking_disk import BreakingDisk
 from tests.broker.moved_clock import MovedClock
 
 SESSION_MS = 9_000
@@ -106,6 +109,25 @@ def test_who_is_silent_is_fenced_and_who_speaks_is_not(cluster: Cluster) -> None
     quiet.in_service()
     assert cluster.partition("alone").leader == 2, "nobody else could"
     assert cluster.partition("orders").leader == 3, "it has to catch up first"
+
+
+def test_who_speaks_is_heard_though_the_controllers_disk_has_no_room_for_what_he_says(tmp_path: Path) -> None:
+    clock, disk, data = MovedClock(), BreakingDisk(errno.ENOSPC), tmp_path / "data"
+    with ControllerNode(data, clock=clock, disk=disk) as node:
+        cluster = Cluster(node, clock)
+        broker = cluster.broker(2, directories=2)
+        disk.break_at(data / f"{METADATA}-0", "write")
+        for _ in range(2 * SESSION_MS // STEP_MS):
+            node.do(lambda _: clock.advance(STEP_MS))
+            answer = broker.beat(offline_log_dirs=[directory_of(2, 1)])
+            assert answer.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+            node.carry_out(lambda node: node.heartbeats.beat())
+        disk.broken.clear()
+        assert not node.carry_out(lambda node: node.controller.decide(fence_stale_broker))
+        another = cluster.door.ask(registration(2, cluster.cluster_id, incarnation=2), 4, BrokerRegistrationResponse)
+        assert another.error_code == ErrorCode.DUPLICATE_BROKER_REGISTRATION
+        assert not cluster.is_fenced(2)
+        cluster.door.__exit__(None, None, None)
 
 
 def test_a_controller_that_stood_still_blames_nobody_for_that(cluster: Cluster) -> None:

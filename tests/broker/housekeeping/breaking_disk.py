@@ -13,7 +13,8 @@ __all__ = ["BreakingDisk"]
 
 
 class BreakingDisk(SystemDisk):
-    def __init__(self) -> None:
+    def __init__(self, code: int = errno.EIO) -> None:
+        self._code = code
         self.broken: dict[Path, set[str]] = {}
         """Which operations fail below a directory: write, sync, read."""
 
@@ -23,7 +24,7 @@ class BreakingDisk(SystemDisk):
     def check(self, path: Path, operation: str) -> None:
         for directory, operations in self.broken.items():
             if operation in operations and directory in path.parents:
-                raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+                raise OSError(self._code, os.strerror(self._code), str(path))
 
     def open(self, path: Path, *, create: bool = True) -> File:
         return _BreakingFile(self, path, create=create)
