@@ -70,7 +70,7 @@ class RemoteController:
         )
         self._channels[kind] = (address, channel)
         if known is not None:
-            await known[1].aclose()
+            await known[1].end()
         return channel
 
     async def run(self) -> None:
@@ -80,7 +80,7 @@ class RemoteController:
         finally:
             with trio.CancelScope(shield=True):
                 for _, channel in self._channels.values():
-                    await channel.aclose()
+                    await channel.end()
 
 
 def _is_of_no_controller(answer: Message) -> bool:

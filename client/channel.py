@@ -46,6 +46,8 @@ class Channel:
         self._correlation_ids = count(1)
         self._one_at_a_time = trio.Lock()
         self._stream: trio.abc.Stream | None = None
+        self._dialling = trio.CancelScope()
+        self._is_over = False
         self._reader: FrameReader
         self._offered: dict[int, tuple[int, int]] = {}
 
@@ -89,13 +91,24 @@ class Channel:
         if stream is not None:
             await trio.aclose_forcefully(stream)
 
+    async def end(self) -> None:
+        """For good, as when another node is to be asked instead. Whoever waits for an answer or for his turn, or comes
+        later, is told so (Unreachable): he would open what nobody closes."""
+        self._is_over = True
+        self._dialling.cancel()
+        await self.aclose()
+
     # Opening
 
     async def _open(self) -> trio.abc.Stream:
         if self._stream is not None:
             return self._stream
-        stream = await self._dial()
-        self._stream = stream
+        if not self._is_over:
+            with trio.CancelScope() as self._dialling:
+                self._stream = await self._dial()
+        stream = self._stream
+        if stream is None or self._is_over:
+            raise Unreachable(f"{self.name} is not asked any more")
         self._reader = FrameReader(self._max_answer_bytes)
         api = APIS[API_VERSIONS]
         request = ApiVersionsRequest(client_software_name="barnabas", client_software_version="1")

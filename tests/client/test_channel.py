@@ -169,6 +169,40 @@ def test_a_cancelled_question_does_not_answer_the_next() -> None:
     run(node, body)
 
 
+@pytest.mark.parametrize("is_dialling", [True, False])
+def test_when_it_ends_all_who_wait_are_told_and_nobody_opens_it_again(is_dialling: bool) -> None:
+    node = Node(...)
+
+    async def never() -> trio.abc.Stream:
+        node.connections += 1
+        await trio.sleep_forever()
+        raise AssertionError
+
+    async def body(channel: Channel) -> None:
+        told = []
+        started_s = trio.current_time()
+        if is_dialling:
+            channel = Channel("node 7", never, client_id="barnabas")
+
+        async def one() -> None:
+            with pytest.raises(Unreachable) as failure:
+                await channel.ask(BrokerHeartbeatRequest(), BrokerHeartbeatResponse, timeout_ms=60_000)
+            told.append(str(failure.value))
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(3):
+                nursery.start_soon(one)
+            await trio.testing.wait_all_tasks_blocked()
+            await channel.end()
+        await one()
+        first = "not asked any more" if is_dialling else "cannot be reached: "
+        assert [first in told[0], *("not asked any more" in each for each in told[1:])] == [True] * 4
+        assert trio.current_time() < started_s + 1, "nobody has waited for his time to be over"
+
+    run(node, body)
+    assert node.connections == 1
+
+
 def test_what_the_other_side_does_not_offer() -> None:
     async def body(channel: Channel) -> None:
         with pytest.raises(Unreachable, match=r"^node 7 does not offer Vote in a version that this node speaks$"):
