@@ -72,6 +72,7 @@ class Partitions:
         self.on_configure: list[Callable[[Partition], None]] = []
         self.on_growth: Callable[[Partition], None] | None = None
         self.on_failure: Callable[[Partition, KafkaError], None] | None = None
+        self.write_cut: Callable[[Partition], None] | None = None
         self.on_lead: list[Callable[[Partition], None]] = []
         """Told of every partition that this node begins to lead, or leads in a new epoch."""
         self.on_follow: list[Callable[[Partition], None]] = []
@@ -225,6 +226,7 @@ class Partitions:
             needs_sync=self._needs_sync,
             on_growth=self.on_growth,
             on_failure=self.on_failure,
+            write_cut=self.write_cut,
         )
         self._here[name] = partition
         for tell in self.on_open:

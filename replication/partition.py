@@ -40,11 +40,13 @@ class Partition:
         needs_sync: Callable[[Partition], None] | None = None,
         on_growth: Callable[[Partition], None] | None = None,
         on_failure: Callable[[Partition, KafkaError], None] | None = None,
+        write_cut: Callable[[Partition], None] | None = None,
     ) -> None:
         """Without `surroundings` it leads only where there is no other replica. `needs_sync` is told of every append
         where a record only counts when it is on the disk, and has `synced` called when it is. `on_growth` is told when
         the log has got another segment, the active one `look_at_size` bytes, or the log another start; `on_failure`
-        what the disk said when it failed."""
+        what the disk said when it failed. `write_cut` makes the last cut safe before something is appended, where
+        whoever made it has not come to that; KafkaError if it cannot."""
         self.name = name
         self.topic_id = topic_id
         self.log = log
@@ -61,6 +63,7 @@ class Partition:
         self._needs_sync = needs_sync
         self._on_growth = on_growth
         self._on_failure = on_failure
+        self._write_cut = write_cut
         self.look_at_size = 0
         """Set by whoever is told of growth."""
         self._active = log.active
@@ -182,6 +185,8 @@ class Partition:
             self.check_leader()
         if all_in_sync and self.leading is not None:
             self.leading.check_enough()
+        if self.log.checkpoints_unsaved and self._write_cut is not None:
+            self._write_cut(self)
         try:
             appended = self.log.append_as_leader(
                 batches, self.leader_epoch, now_ms, origin=origin, transaction_version=transaction_version
@@ -258,6 +263,8 @@ class Partition:
         """What the leader has behind the end of this log. If the log is empty, its first batch may begin earlier: where
         records were deleted on demand, the leader begins within a batch."""
         log = self.log
+        if log.checkpoints_unsaved and self._write_cut is not None:
+            self._write_cut(self)
         try:
             if log.end_offset == log.start_offset:
                 first = batch_at(records)

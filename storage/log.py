@@ -78,6 +78,9 @@ class Log(ReadableLog):
         self.highest_recovery_point = recovery_point
         """Since the log was opened, or before: a log that is cut takes its recovery point back, and until somebody has
         written that down, whoever opens it does not read what is below this."""
+        self.checkpoints_unsaved = False
+        """A cut took the recovery point or the start back, and what the files of the log directory say may be too high:
+        they have to be written before anything is appended. `LogDirectory.write_recovery_points` does."""
         self.removed: list[Segment] = []
         """Segments that are no part of the log any more and are named `.deleted`; somebody has to `remove` them."""
         self.cuts = 0
@@ -292,7 +295,7 @@ class Log(ReadableLog):
         """Drop every record from `offset` on, and say whether there were any. Nor is an epoch left that has begun at
         the end and written nothing: its leader may not have it.
 
-        Before anything is appended, the recovery point has to be written down where it was."""
+        Before anything is appended, the recovery point has to be written down where it was (checkpoints_unsaved)."""
         if offset >= self.end_offset:
             self.epochs_unsaved |= self.epochs.truncate_from_end(self.end_offset)
             return False
@@ -309,8 +312,8 @@ class Log(ReadableLog):
             self._sync_deletion()
         self.active.truncate(offset)
         self.end_offset = offset
-        self.start_offset = min(self.start_offset, offset)
         self._unsync(offset)
+        self.start_offset = min(self.start_offset, offset)
         self.epochs.truncate_from_end(offset)
         self.epochs_unsaved = True
         self.reload_producers(now_ms)
@@ -341,8 +344,8 @@ class Log(ReadableLog):
         if first is not None:
             first.truncate(offset)
             first.forget_indexes()
-        self.start_offset = self.end_offset = offset
         self._unsync(offset)
+        self.start_offset = self.end_offset = offset
         self.epochs.clear()
         self.epochs_unsaved = True
         self.producers.truncate_fully_and_start_at(offset)
@@ -421,6 +424,7 @@ class Log(ReadableLog):
             self.synced_offset = max(self.synced_offset, work.offset)
 
     def _unsync(self, offset: int) -> None:
+        self.checkpoints_unsaved |= offset < self.recovery_point or offset < self.start_offset
         self.recovery_point = min(self.recovery_point, offset)
         self.synced_offset = min(self.synced_offset, offset)
 

@@ -206,6 +206,8 @@ class LogDirectory:
         self._write_offsets(RECOVERY_POINT_OFFSET_CHECKPOINT, recovery_points)
         self._write_offsets(LOG_START_OFFSET_CHECKPOINT, start_offsets)
         self._checkpointed = recovery_points.keys() | start_offsets.keys()
+        for _, log in self._loaded:
+            log.checkpoints_unsaved = False
 
     # What is written there; whoever writes it in another way says so.
 

@@ -1,5 +1,8 @@
 """Logs that are cut to what their leaders have: not while they are compacted, and with their recovery points written
-down before anything is appended. Below it, the next start would trust what was appended since and may not be safe."""
+down before anything is appended. Below it, the next start would trust what was appended since and may not be safe.
+
+They are written once for all that are cut together. One of them may lead by then, or follow another: it has `written`
+called before it appends."""
 
 from __future__ import annotations
 
@@ -22,8 +25,6 @@ class Cutting:
     def __init__(self, node: Node, compaction: Compaction | None) -> None:
         self._node = node
         self._compaction = compaction
-        self._unwritten: set[Log] = set()
-        """Their recovery points in the files are too high."""
 
     @asynccontextmanager
     async def around(self, partitions: Sequence[Partition]) -> AsyncIterator[None]:
@@ -33,32 +34,29 @@ class Cutting:
                 for partition in partitions:
                     if partition.log.config.compact:
                         await stack.enter_async_context(self._compaction.paused(partition.name))
-            before = [(each, each.log, each.log.recovery_point, each.log.start_offset) for each in partitions]
+            before = [(each, each.log) for each in partitions]
             yield
-            for partition, log, recovery_point, start_offset in before:
-                if log.recovery_point < recovery_point or log.start_offset < start_offset:
-                    self._unwritten.add(log)
+            for partition, log in before:
                 if self._compaction is not None and log.config.compact:
                     self._compaction.look(partition)
-            self._write({log for _, log, _, _ in before})
+            self._write({log for _, log in before if log.checkpoints_unsaved})
 
-    def _write(self, of_these: set[Log]) -> None:
-        """KafkaError if that failed for one of these. Others hear of theirs when they are cut again."""
+    def written(self, partition: Partition) -> None:
+        """What was cut off its log is written down. KafkaError if it cannot be."""
+        self._write({partition.log})
+
+    def _write(self, cut: set[Log]) -> None:
+        """KafkaError if that failed for one of these. Of what is in no directory nothing has to be written: it is not
+        here any more."""
         directories = self._node.directories
         failure: KafkaError | None = None
-        left: set[Log] = set()
-        for directory in list(directories.online) if self._unwritten else ():
-            cut = self._unwritten.intersection(directory.logs.values())
-            if not cut:
+        for directory in list(directories.online) if cut else ():
+            if cut.isdisjoint(directory.logs.values()):
                 continue
             try:
                 with directories.watching(directory):
                     directory.write_recovery_points()
             except KafkaError as error:
-                left |= cut
-                if cut & of_these:
-                    failure = error
-        # Of what is in no directory nothing has to be written: it is not here any more.
-        self._unwritten = left
+                failure = error
         if failure is not None:
             raise failure

@@ -67,6 +67,7 @@ class Housekeeper:
     def attend(self, partitions: Partitions) -> None:
         partitions.on_growth = self.grew
         partitions.on_failure = self._node.disk_failures.refused
+        partitions.write_cut = self.cutting.written
         partitions.on_open.append(self.opened)
         partitions.on_close.append(self.closed)
         partitions.on_configure.append(self.configured)
