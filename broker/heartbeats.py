@@ -20,8 +20,13 @@ class Heartbeats:
     def __init__(self, node: Node) -> None:
         self._node = node
         self._wake = trio.Event()
+        self._is_ready = False
         self._leaves = False
         """It has said so, and says nothing else any more: who is heard of after he was let go is let in again."""
+
+    def ready(self) -> None:
+        """It may be let in: until then it only says that it is there."""
+        self._is_ready = True
 
     def soon(self) -> None:
         """There is something that the controller should not hear of only at the next interval."""
@@ -48,6 +53,7 @@ class Heartbeats:
             broker_id=node.node_id,
             broker_epoch=node.broker_epoch,
             current_metadata_offset=node.image.next_offset - 1,
+            want_fence=not self._is_ready,
             want_shut_down=want_shut_down,
             offline_log_dirs=node.directories.offline_ids,
             cordoned_log_dirs=node.directories.cordoned_ids,

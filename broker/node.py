@@ -216,7 +216,12 @@ class Node(ClusterView, FailureReports):
             listener.open()
         nursery.start_soon(self.metadata_upkeep.run)
         await quorum.register()
-        await load_logs(self)
+        async with trio.open_nursery() as loading:
+            # After a crash that may take long, in which no other run of this broker shall be let in.
+            loading.start_soon(self.heartbeats.run)
+            await load_logs(self)
+            loading.cancel_scope.cancel()
+        self.heartbeats.ready()
         self.partitions.begin()
         self.replica_moves.resume()
         if self._syncer:
