@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["Consumer", "values_of"]
 
 _MOST_BYTES = 1 << 16
+_BEFORE_LEARNING = 20
+"""Fetches for each leader, before the metadata is asked for again."""
 _LOOK_BACK = 0.05
 """How often it reads again what it has read."""
 
@@ -40,6 +42,7 @@ class Consumer(Client):
     def __init__(self, world: World, name: str, topics: list[str]) -> None:
         super().__init__(world, name)
         self._topics = topics
+        self._fetches_left = 0
         self.positions: defaultdict[Place, int] = defaultdict(int)
         self.read: defaultdict[Place, dict[int, bytes]] = defaultdict(dict)
 
@@ -54,13 +57,16 @@ class Consumer(Client):
             if not leaders:
                 await self.wait_a_little()
                 continue
+            self._fetches_left = _BEFORE_LEARNING * len(leaders)
             async with trio.open_nursery() as nursery:
                 for leader in sorted(leaders):
                     nursery.start_soon(self._follow, leader, leaders[leader])
 
     async def _follow(self, leader: int, places: dict[Place, int]) -> None:
-        """Until something about it has changed."""
-        for _ in range(20):
+        """Until something about it has changed. One that has much to say is asked more often than one that has nothing,
+        for which each question takes as long as it waits for news."""
+        while self._fetches_left > 0:
+            self._fetches_left -= 1
             if self.stopping or not await self._fetch(leader, places):
                 await self.wait_a_little()
                 return
