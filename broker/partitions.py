@@ -135,7 +135,10 @@ class Partitions:
                 config = configs.get(each.name.topic) or config_with(each.overrides)
                 configs[each.name.topic] = config
                 new.append(NewPartition(each.name, each.topic_id, config, each.directory_id))
-        return partial(self._directories.prepare, new, self._now_ms()) if new else None
+        if not new:
+            return None
+        self._directories.forget_namesakes([each.partition for each in new])
+        return partial(self._directories.prepare, new, self._now_ms())
 
     def follow(self, delta: ImageDelta) -> None:
         if not self._has_begun:

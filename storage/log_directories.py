@@ -279,6 +279,12 @@ class LogDirectories:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{partition}: every log directory is offline")
         raise refusal
 
+    def forget_namesakes(self, partitions: Sequence[TopicPartition]) -> None:
+        """Before `prepare`, by whoever changes logs."""
+        for directory in list(self.online):
+            with self.surviving(directory):
+                directory.forget_namesakes(partitions)
+
     def prepare(self, new: Iterable[NewPartition], now_ms: int) -> None:
         """What asks the disk, in any thread, so that creating them after that takes no time. Whatever goes wrong goes
         wrong again then, and is seen to."""

@@ -355,10 +355,16 @@ class LogDirectory:
         self.topic_ids[partition] = topic_id
         return log
 
+    def forget_namesakes(self, partitions: Iterable[TopicPartition]) -> None:
+        """Recovery points of logs that are gone, before `prepare` makes others with their names. Not in its thread: a
+        log that is cut while that writes would have its old one written last."""
+        if not self._checkpointed.isdisjoint(partitions):
+            self.write_recovery_points()
+
     def prepare(self, partition: TopicPartition, topic_id: Uuid, config: TopicConfig, now_ms: int) -> None:
         """The part of `create` that asks the disk, in any thread: nobody else knows of that log before it is created.
         What cannot be done now, `create` will try again."""
-        known = (self.logs, self.waiting, self.prepared)
+        known = (self.logs, self.waiting, self.prepared, self._checkpointed)
         if not any(partition in some for some in known):
             with suppress(OSError):
                 self.prepared[partition] = topic_id, self._make(partition, topic_id, config, now_ms, "")

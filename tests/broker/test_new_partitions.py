@@ -13,6 +13,7 @@ from barnabas.protocol.messages.create_topics import (
 )
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 from barnabas.protocol.schema import Uuid
+from barnabas.storage.checkpoints import RECOVERY_POINT_OFFSET_CHECKPOINT, read_offsets
 from barnabas.storage.disk import SystemDisk
 from tests.broker.controller_door.door import ControllerNode
 from tests.broker.running import RunningNode
@@ -22,15 +23,21 @@ from tests.storage.counting_disk import CountingDisk
 
 
 class WatchedDisk(SystemDisk):
-    """Who makes directories, and who waits for a sync of one."""
+    """Who makes directories, who waits for a sync of one, and who writes recovery points."""
 
     def __init__(self) -> None:
         self.makers: dict[Path, threading.Thread] = {}
         self.syncers: dict[Path, threading.Thread] = {}
+        self.writers: list[threading.Thread] = []
 
     def make_directory(self, path: Path) -> None:
         self.makers.setdefault(path, threading.current_thread())
         super().make_directory(path)
+
+    def replace_file(self, path: Path, data: bytes) -> None:
+        if path.name == RECOVERY_POINT_OFFSET_CHECKPOINT:
+            self.writers.append(threading.current_thread())
+        super().replace_file(path, data)
 
     def sync_directory(self, directory: Path) -> None:
         self.syncers[directory] = threading.current_thread()
@@ -99,6 +106,24 @@ def test_one_that_takes_a_deleted_one_s_name_is_another(tmp_path: Path) -> None:
         produce(client, b"value")
     with running:
         assert running.do(lambda node: node.partition(TOPIC, 0).log.end_offset) == 1
+
+
+def test_the_loop_forgets_where_a_deleted_one_was_synced_to_and_a_thread_makes_the_new_one(tmp_path: Path) -> None:
+    """What a thread has gathered of other logs may be old when it writes it."""
+    disk = WatchedDisk()
+    with RunningNode(tmp_path / "data", disk=disk) as running, running.client() as client:
+        create(client)
+        (directory,) = running.do(lambda node: node.directories.online)
+        running.do(lambda _: directory.write_recovery_points())
+        gone = DeleteTopicsRequest(topics=[DeleteTopicState(name=TOPIC, topic_id=Uuid.ZERO)], timeout_ms=10_000)
+        assert client.ask(gone, 6, DeleteTopicsResponse).responses[0].error_code == 0
+        disk.makers.clear()
+        disk.writers.clear()
+        create(client)
+        assert disk.writers == [running._thread]
+        (maker,) = (maker for path, maker in disk.makers.items() if path.name == f"{TOPIC}-0")
+        assert maker is not running._thread
+        assert (TOPIC, 0) not in read_offsets(disk, directory.path / RECOVERY_POINT_OFFSET_CHECKPOINT)
 
 
 def test_those_that_are_deleted_together_share_one_sync(tmp_path: Path) -> None:
