@@ -18,13 +18,29 @@ from confluent_kafka import Message
 from barnabas.pipeline.counting import CountingProducer
 from tests.clients.broker_process import REPOSITORY, BrokerProcess
 from tests.clients.waiting import wait_until
+from tests.pipeline.jvm import short_lived
 
-__all__ = ["EXECUTORS", "LOCAL", "JobProcess", "Writing", "kill_by_turns"]
+__all__ = ["EXECUTORS", "LOCAL", "JobProcess", "Writing", "kafka_and_spark", "kill_by_turns"]
 
 LOCAL = "local[2]"
 EXECUTORS = "local-cluster[2,1,600]"
 """Executors in processes of their own."""
 THOROUGH = os.environ.get("BARNABAS_THOROUGH") == "1"
+
+
+def kafka_and_spark(directory: Path, bootstrap: str, master: str, jars: str) -> str:
+    """The parts of a pipeline.toml that are the same for every job."""
+    return f"""
+[kafka]
+"bootstrap.servers" = "{bootstrap}"
+[spark]
+"spark.master" = "{master}"
+{short_lived()}
+"spark.jars" = "{jars}"
+"spark.sql.shuffle.partitions" = 2
+"spark.executor.memory" = "600m"
+"spark.local.dir" = "{directory}/spark"
+"""
 
 
 class Writing:

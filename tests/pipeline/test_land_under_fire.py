@@ -12,8 +12,7 @@ import pytest
 
 from tests.clients.broker_process import BrokerProcess
 from tests.clients.waiting import wait_until
-from tests.pipeline.fire import EXECUTORS, LOCAL, JobProcess, Writing, kill_by_turns
-from tests.pipeline.jvm import short_lived
+from tests.pipeline.fire import EXECUTORS, LOCAL, JobProcess, Writing, kafka_and_spark, kill_by_turns
 
 pytestmark = pytest.mark.slow
 
@@ -28,16 +27,8 @@ def value_of(number: int) -> bytes:
 def write_settings(directory: Path, bootstrap: str, master: str, jars: str) -> None:
     (directory / "orders.ddl").write_text("n INT NOT NULL")
     (directory / "pipeline.toml").write_text(
-        f"""
-[kafka]
-"bootstrap.servers" = "{bootstrap}"
-[spark]
-"spark.master" = "{master}"
-{short_lived()}
-"spark.jars" = "{jars}"
-"spark.sql.shuffle.partitions" = 2
-"spark.executor.memory" = "600m"
-"spark.local.dir" = "{directory}/spark"
+        kafka_and_spark(directory, bootstrap, master, jars)
+        + f"""
 [lake]
 merge-after = 4
 [land]
