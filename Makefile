@@ -1,5 +1,5 @@
 # make start       a broker on ./barnabas-data, clients at 127.0.0.1:9092; ARGS="--listen :9092" and others
-# make test        everything that CI checks of the code: lint, types, import contracts, all tests; WORKERS=2 share them
+# make test        everything that CI checks of the code: lint, types, import contracts, all tests; WORKERS=3 share them
 # make quick       the same without the slow tests
 # make thorough    thousands of generated messages for every API and version, and as many damaged ones
 # make kafka       Apache Kafka's jars, so that the tests ask Kafka itself
@@ -18,7 +18,7 @@
 # make bench-tools      our performance tools beside Kafka's, against the same brokers
 # make bench-pipeline   land and derive with their topic on Barnabas and on Apache Kafka, after `make spark`; ARGS=--grow
 # make bench-source     the source for Spark beside Spark's own, after `make spark`
-# make bench-smoke      all of these once and shortly, to see that they work
+# make bench-smoke      all of these once and shortly, to see that they work; bench-smoke-spark those with Spark
 # make twin        the same asked of Barnabas and of Apache Kafka, and every answer compared; ARGS="--only 'produce.*'"
 # make compat      other people's clients on a node and on Apache Kafka; ARGS=--write for docs/COMPATIBILITY.md
 # make compat-quick   the part of it that CI runs
@@ -29,12 +29,13 @@ VENV = .venv
 BIN = $(VENV)/bin
 COMPILED = $(VENV)-compiled
 CODE = setup.py $(shell find broker cli client coordination pipeline protocol replication storage testing -name '*.py')
-WORKERS ?= 2
+# Tests wait for other programs half of their time.
+WORKERS ?= 3
 SMOKES = smoke-protocol smoke-storage smoke-testing smoke-perf_tool smoke-cluster
 SPARK_JARS = $(patsubst %/pom.sha256,%,$(firstword $(wildcard .cache/spark-*/pom.sha256)))
 KAFKA_JARS = .cache/kafka-$(shell sed -n 's/.*<kafka.version>\(.*\)<.*/\1/p' tests/kafka/pom.xml)
 
-.PHONY: start test chaos quick thorough wheel test-compiled fuzz check kafka spark pipeline generate bench bench-cluster bench-protocol bench-storage bench-testing bench-tools bench-source bench-pipeline bench-smoke smoke-bench $(SMOKES) twin compat golden other-languages clean
+.PHONY: start test chaos quick thorough wheel test-compiled fuzz check kafka spark pipeline generate bench bench-cluster bench-protocol bench-storage bench-testing bench-tools bench-source bench-pipeline bench-smoke smoke-bench $(SMOKES) bench-smoke-spark smoke-pipeline smoke-source twin compat golden other-languages clean
 
 start: $(VENV)/package
 	$(BIN)/barnabas start $(ARGS)
@@ -151,6 +152,11 @@ smoke-bench: $(COMPILED)/installed kafka
 
 $(SMOKES): smoke-%: $(COMPILED)/installed kafka
 	$(COMPILED)/bin/python -m bench.$* --smoke
+
+bench-smoke-spark: smoke-pipeline smoke-source
+
+smoke-pipeline smoke-source: smoke-%: $(VENV)/installed kafka
+	$(BIN)/python -m bench.$* --smoke
 
 twin: $(COMPILED)/installed kafka
 	$(COMPILED)/bin/python -m compat.twin $(ARGS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import fcntl
 import os
 import random
 import signal
@@ -15,6 +16,7 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -274,22 +276,29 @@ def free_ports(count: int) -> list[int]:
     """Ports that were free a moment ago; all are held until the last is known, so they differ.
 
     They lie below those that the system gives to who connects: one of those may be a client's before Kafka, which takes
-    seconds to start, has it. Each worker of pytest-xdist has its own of them, for a free one may be that of a broker
-    which another worker has killed and is about to start again.
+    seconds to start, has it. No other process is given one of them as long as this one runs, for a free one may be that
+    of a broker which somebody has killed and is about to start again.
     """
     sockets: list[socket.socket] = []
     lowest_given = int(_GIVEN_PORTS.read_text().split()[0])
-    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     try:
         while len(sockets) < count:
-            port = random.randrange(LOWEST_PORT + worker, lowest_given, workers)
+            port = random.randrange(LOWEST_PORT, lowest_given)
             with suppress(OSError):
+                fcntl.lockf(_taken_ports(), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
                 sockets.append(socket.create_server((HOST, port)))
         return [int(each.getsockname()[1]) for each in sockets]
     finally:
         for each in sockets:
             each.close()
+
+
+@cache
+def _taken_ports() -> int:
+    """A file, each byte of which is locked by the process that has the port of that number. It is never closed: that
+    would unlock all."""
+    path = Path(tempfile.gettempdir()) / f"barnabas-ports-{os.getuid()}"
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
 def answers_api_versions(host: str, port: int, timeout_s: float = 2.0) -> bool:
