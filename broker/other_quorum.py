@@ -42,6 +42,7 @@ class OtherQuorum:
         self._leader = QuorumLeader([Address(each.host, each.port) for each in named])
         self._replica: MetadataReplica
         self._remote: RemoteController
+        self._observer: MetadataObserver
 
     async def cluster_id(self) -> str | None:
         """Empty directories are formatted for the cluster of the controllers, who are asked which that is."""
@@ -94,7 +95,7 @@ class OtherQuorum:
 
     async def begin(self, nursery: trio.Nursery) -> None:
         node = self._node
-        observer = MetadataObserver(
+        self._observer = observer = MetadataObserver(
             node,
             self._replica,
             self._leader,
@@ -109,7 +110,12 @@ class OtherQuorum:
         await self._unless_stopped(self._register)
 
     async def _register(self) -> None:
-        await register_elsewhere(self._node)
+        """And until this node has read of it: somebody else leads by then what it had led before it was killed, and its
+        logs are no leader's any more."""
+        node = self._node
+        await register_elsewhere(node)
+        while (ours := node.image.brokers.get(node.node_id)) is None or ours.epoch < node.broker_epoch:
+            await self._observer.applied.reaches(self._observer.applied.offset + 1)
 
     async def enter_service(self) -> None:
         """Wait until the controller lets clients in, and this node has read that."""
