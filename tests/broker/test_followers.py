@@ -295,6 +295,12 @@ def test_records_are_deleted_when_all_have_deleted_them(led: Led, second: Follow
         _delete(client, topic, -1)
         until(lambda: topic.fetch(second, 3, log_start=3).endswith("begins at 3"))
         assert topic.fetch(third, 3, log_start=3).endswith("begins at 3")
+        if isinstance(led, KafkasLeader):
+            # Kafka overlooks a deletion that waits already and has not been counted among those that do, which comes a
+            # moment later. It looks at all of them when more counts.
+            topic.produce(b"d")
+            for one in (second, third):
+                topic.fetch(one, 4, log_start=3)
         assert _deleted(client) == "NONE from 3"
         _delete(client, topic, 1)
         assert _deleted(client) == "NONE from 3"

@@ -14,10 +14,13 @@ from barnabas.protocol.record import Record
 from tests.cli.mirrors import ends_of, now_ms
 from tests.cli.test_mirror import FAST, some_records
 from tests.clients.broker_process import BrokerProcess
-from tests.clients.waiting import wait_until
+from tests.clients.waiting import PATIENCE_S, wait_until
 from tests.kafka.broker import KafkaBroker
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
+
+KAFKA_CLEANS_S = 2 * 15 + PATIENCE_S
+"""It looks every log.cleaner.backoff.ms, and may have looked when half of the records were there."""
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +128,7 @@ def test_a_compacted_topic(kafka_broker: KafkaBroker, ours: BrokerProcess, name:
     between.catch_up(name, *own)
     assert before <= 60
     write(60)
-    wait_until(lambda: len(between.source.records(name)) < 50, "compaction")
+    wait_until(lambda: len(between.source.records(name)) < 50, "compaction", KAFKA_CLEANS_S)
     between.catch_up(name, "--groups", ".*", *own)
     here, there = between.source.records(name), between.target.records(name)
     assert {record.key: record.value for record in here} == {record.key: record.value for record in there}
