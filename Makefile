@@ -1,5 +1,5 @@
 # make start       a broker on ./barnabas-data, clients at 127.0.0.1:9092; ARGS="--listen :9092" and others
-# make test        everything that CI checks of the code: lint, types, import contracts, all tests; WORKERS=3 share them
+# make test        everything that CI checks of the code: lint, types, import contracts, all tests; WORKERS=2 share them
 # make quick       the same without the slow tests
 # make thorough    thousands of generated messages for every API and version, and as many damaged ones
 # make kafka       Apache Kafka's jars, so that the tests ask Kafka itself
@@ -29,8 +29,7 @@ VENV = .venv
 BIN = $(VENV)/bin
 COMPILED = $(VENV)-compiled
 CODE = setup.py $(shell find broker cli client coordination pipeline protocol replication storage testing -name '*.py')
-# Tests wait for other programs half of their time.
-WORKERS ?= 3
+WORKERS ?= 2
 SMOKES = smoke-protocol smoke-storage smoke-testing smoke-perf_tool smoke-cluster
 SPARK_JARS = $(patsubst %/pom.sha256,%,$(firstword $(wildcard .cache/spark-*/pom.sha256)))
 KAFKA_JARS = .cache/kafka-$(shell sed -n 's/.*<kafka.version>\(.*\)<.*/\1/p' tests/kafka/pom.xml)
