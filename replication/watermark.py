@@ -66,7 +66,7 @@ class Watermark:
         heappush(self._waiting, (offset, next(_order), wait))
         try:
             await wait.event.wait()
-        except BaseException:
+        except trio.Cancelled:
             if not wait.event.is_set():
                 wait.event.set()
                 self._one_left()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
 from compat.rounds.adapter import ConsumerSettings
 from compat.rounds.members import Member
-from tests.clients.ledgers import GroupLedger
+from tests.clients.ledgers import GroupLedger, TopicLedger
 from tests.clients.senders import Sender, java_sender, python_sender
 from tests.clients.waiting import wait_until
 from tests.kafka.classpath import KafkaMissingError, find_classpath
@@ -52,6 +53,18 @@ class Crowd:
         self.add_member(client)
         member = self.groups[client].members[-1]
         wait_until(lambda: member.received, f"a new member of {self.groups[client].name} to receive something")
+
+    def ends_well(self, ledger: TopicLedger, read: Callable[[], None]) -> str:
+        """All that was sent is there once and in its order, and the groups have had it; how much each has sent. `read`
+        has the ledger read the topic once more."""
+        for sender in self.senders:
+            sender.finish()
+        read()
+        ledger.check_whole()
+        for group in self.groups.values():
+            group.wait_for_all(ledger.records)
+            group.check_story(ledger.records)
+        return ", ".join(f"{sender.name} {sender.sent}" for sender in self.senders)
 
     def wait_for(self, hurried: Sender, rounds: int) -> None:
         """Until it has seen so many more of them acknowledged."""

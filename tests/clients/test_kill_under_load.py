@@ -72,13 +72,6 @@ def test_fifty_kills(
                 group.check_commits(broker, name, floors[group.name])
             if widowed is not None:
                 crowd.replace_member(widowed)
-        for sender in crowd.senders:
-            sender.finish()
-        ledger.read(broker)
-        ledger.check_whole()
-        for group in crowd.groups.values():
-            group.wait_for_all(ledger.records)
-            group.check_story(ledger.records)
-    sent = ", ".join(f"{sender.name} {sender.sent}" for sender in crowd.senders)
+        sent = crowd.ends_well(ledger, lambda: ledger.read(broker))
     figure(f"{KILLS} kills in {time.monotonic() - began:.0f} s; records, each there once and in order: {sent}")
     assert min(sender.rounds for sender in crowd.senders) > KILLS / 2

@@ -74,14 +74,9 @@ def test_nothing_acknowledged_is_lost(tmp_path: Path, figure: Callable[[str], No
             for group in crowd.groups.values():
                 check_commits(cluster, group, TOPIC, floors[group.name])
             done[name] += 1
-        for sender in crowd.senders:
-            sender.finish()
-        ledger.read_from(cluster, [len(sender.acknowledged) for sender in crowd.senders])
-        ledger.check_whole()
-        for group in crowd.groups.values():
-            group.wait_for_all(ledger.records)
-            group.check_story(ledger.records)
-        sent = ", ".join(f"{sender.name} {sender.sent}" for sender in crowd.senders)
+        sent = crowd.ends_well(
+            ledger, lambda: ledger.read_from(cluster, [len(sender.acknowledged) for sender in crowd.senders])
+        )
         figure(
             f"{done.total()} faults in {time.monotonic() - began:.0f} s; records, each there once and in order: {sent}"
         )

@@ -114,12 +114,5 @@ def test_there_and_back(kafka_classpath: str, tmp_path: Path, figure: Callable[[
                 crowd.wait_for(crowd.senders[0], 2)
                 ledger.read_from(cluster)
                 ledger.check_acknowledged(acknowledged)
-        for sender in crowd.senders:
-            sender.finish()
-        ledger.read_from(cluster)
-        ledger.check_whole()
-        for group in crowd.groups.values():
-            group.wait_for_all(ledger.records)
-            group.check_story(ledger.records)
-        sent = ", ".join(f"{sender.name} {sender.sent}" for sender in crowd.senders)
+        sent = crowd.ends_well(ledger, lambda: ledger.read_from(cluster))
         figure(f"from Kafka to Barnabas and back; records, each there once and in order: {sent}")
