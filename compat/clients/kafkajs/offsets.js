@@ -2,7 +2,7 @@
 
 const assert = require('node:assert/strict')
 const { check, unique, until } = require('./checks')
-const { Reader, admin, everything, numbers, timed, values } = require('./cluster')
+const { Reader, admin, alone, everything, numbers, timed, values } = require('./cluster')
 
 async function committed(groupId, topic) {
   const [{ partitions }] = await admin.fetchOffsets({ groupId, topics: [topic] })
@@ -44,7 +44,7 @@ check('offsets: not committed, and all comes again', async () => {
 check('offsets: set by an admin', async () => {
   const topic = await timed()
   const groupId = unique('group')
-  await admin.setOffsets({ groupId, topic, partitions: [{ partition: 0, offset: '8' }] })
+  await alone((one) => one.setOffsets({ groupId, topic, partitions: [{ partition: 0, offset: '8' }] }))
   assert.equal((await committed(groupId, topic)).offset, '8')
   assert.deepEqual(values(await everything(topic, 2, { group: groupId })), numbers(8, 10))
 })
@@ -52,8 +52,10 @@ check('offsets: set by an admin', async () => {
 check('offsets: reset by an admin', async () => {
   const topic = await timed()
   const groupId = unique('group')
-  await admin.resetOffsets({ groupId, topic, earliest: true })
-  const [{ partitions }] = await admin.fetchOffsets({ groupId, topics: [topic], resolveOffsets: true })
+  const [{ partitions }] = await alone(async (one) => {
+    await one.resetOffsets({ groupId, topic, earliest: true })
+    return one.fetchOffsets({ groupId, topics: [topic], resolveOffsets: true })
+  })
   assert.equal(partitions[0].offset, '0')
 })
 
@@ -61,7 +63,8 @@ check('offsets: not set while the group works', async () => {
   const topic = await timed()
   const reader = await Reader.open(topic)
   await reader.take(10)
-  await assert.rejects(admin.setOffsets({ groupId: reader.group, topic, partitions: [{ partition: 0, offset: '2' }] }))
+  const set = (one) => one.setOffsets({ groupId: reader.group, topic, partitions: [{ partition: 0, offset: '2' }] })
+  await assert.rejects(alone(set), /no running instances/)
   await reader.close()
 })
 
