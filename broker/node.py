@@ -216,11 +216,9 @@ class Node(ClusterView, FailureReports):
             listener.open()
         nursery.start_soon(self.metadata_upkeep.run)
         await quorum.register()
-        async with trio.open_nursery() as loading:
-            # After a crash that may take long, in which no other run of this broker shall be let in.
-            loading.start_soon(self.heartbeats.run)
-            await load_logs(self)
-            loading.cancel_scope.cancel()
+        # To load the logs may take long after a crash, and no other run of this broker shall be let in meanwhile.
+        nursery.start_soon(self.heartbeats.run)
+        await load_logs(self)
         self.heartbeats.ready()
         self.partitions.begin()
         self.replica_moves.resume()
@@ -228,7 +226,6 @@ class Node(ClusterView, FailureReports):
             nursery.start_soon(self._syncer.run)
         nursery.start_soon(self.fetchers.run)
         await quorum.enter_service()
-        nursery.start_soon(self.heartbeats.run)
         await until_safe(self.partitions)
         nursery.start_soon(self.housekeeping.run)
         nursery.start_soon(self.groups.run)
