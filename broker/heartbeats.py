@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Heartbeats"]
 
+_WHO_IS_STALE = (
+    ": another one has come with its node.id, or it was unregistered; see that it is the only one, and start it again"
+)
+
 
 class Heartbeats:
     def __init__(self, node: Node) -> None:
@@ -23,6 +27,8 @@ class Heartbeats:
         self._is_ready = False
         self._leaves = False
         """It has said so, and says nothing else any more: who is heard of after he was let go is let in again."""
+        self._refusal = ErrorCode.NONE
+        """What the last one was answered with."""
 
     def ready(self) -> None:
         """It may be let in: until then it only says that it is there."""
@@ -59,5 +65,13 @@ class Heartbeats:
             cordoned_log_dirs=node.directories.cordoned_ids,
         )
         answer = await node.controller_link.ask(request, BrokerHeartbeatResponse)
+        self._note_refusal(ErrorCode(answer.error_code))
         # A broker that was unregistered is asked for no more.
         return answer.should_shut_down or answer.error_code == ErrorCode.STALE_BROKER_EPOCH
+
+    def _note_refusal(self, code: ErrorCode) -> None:
+        """It is asked again all the time, and said once."""
+        if code not in (ErrorCode.NONE, self._refusal):
+            why = _WHO_IS_STALE if code == ErrorCode.STALE_BROKER_EPOCH else ""
+            self._node.warn(f"the controller refuses the heartbeats of this broker with {code.name}{why}")
+        self._refusal = code
