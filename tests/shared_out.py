@@ -22,13 +22,18 @@ def unit_of(nodeid: str) -> str:
 
 
 def in_order(items: Iterable[pytest.Item]) -> list[pytest.Item]:
-    """Units with a slow test, then the others, and those of one quick test fill what is left of the time."""
-    items = list(items)
-    slow = {unit_of(item.nodeid) for item in items if item.get_closest_marker("slow")}
+    """Units with a slow test, then the others, and those of one quick test fill what is left of the time.
 
-    def turn(item: pytest.Item) -> int:
+    The slow ones go from the first and from the last in turns: clusters and tools, which wait, beside Spark, which does
+    not.
+    """
+    items = list(items)
+    slow = list(dict.fromkeys(unit_of(item.nodeid) for item in items if item.get_closest_marker("slow")))
+    place = {unit: min(2 * at, 2 * (len(slow) - at) - 1) for at, unit in enumerate(slow)}
+
+    def turn(item: pytest.Item) -> tuple[int, int]:
         unit = unit_of(item.nodeid)
-        return 0 if unit in slow else 1 if unit != item.nodeid else 2
+        return (0, place[unit]) if unit in place else (1 if unit != item.nodeid else 2, 0)
 
     return sorted(items, key=turn)
 
