@@ -35,7 +35,7 @@ from tests.simulation.world import World, simulate
 
 pytestmark = pytest.mark.slow
 
-SEEDS = range(1, 7)
+SEEDS = range(1, 25)
 """In one of them at the latest it is seen."""
 
 Break = Callable[[pytest.MonkeyPatch], None]
