@@ -19,7 +19,7 @@ from barnabas.coordination.cluster.image import ClusterImage
 from barnabas.coordination.cluster.records import MetadataRecord
 from barnabas.coordination.controller.state import Controller
 from barnabas.coordination.outcome import Outcome
-from barnabas.protocol.errors import KafkaError
+from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.replication.watermark import Watermark
 from barnabas.storage.durability import Unsynced
 
@@ -54,20 +54,24 @@ class ControllerService:
         *,
         on_change: Callable[[ImageDelta], None],
         on_failure: Callable[[OSError, bool], None],
+        on_broken: Callable[[Exception], None],
         after_commit: Callable[[], None],
         sync_in_thread: bool,
         preparation: Callable[[Sequence[MetadataRecord]], Callable[[], None] | None] = _nothing_to_prepare,
     ) -> None:
         """`image` is the broker's; `on_change` is told what each commit changed in it, `after_commit` that there was
-        one; `on_failure` what the disk said, and whether something was written that it may have lost. Where syncing
-        costs nothing, as in memory, it needs no thread. `preparation` gives work that the thread does when the records
-        are safe, so that `on_change` has less to do."""
+        one; `on_failure` what the disk said, and whether something was written that it may have lost; `on_broken` of a
+        decision that cannot be applied: nothing of it is left in the log, and nothing is decided any more. Where
+        syncing costs nothing, as in memory, it needs no thread. `preparation` gives work that the thread does when the
+        records are safe, so that `on_change` has less to do."""
         self.controller = controller
         self.image = image
         self._journal = journal
         self._clock = clock
         self._on_change = on_change
         self._on_failure = on_failure
+        self._on_broken = on_broken
+        self._is_broken = False
         self._after_commit = after_commit
         self._sync_in_thread = sync_in_thread
         self._preparation = preparation
@@ -77,6 +81,8 @@ class ControllerService:
 
     async def decide(self, decision: Decision[Reply]) -> Reply:
         """Answer a request; what it changes is committed then. KafkaError if the log cannot be written to."""
+        if self._is_broken:
+            raise KafkaError(ErrorCode.NOT_CONTROLLER, "the controller ends, for it is broken")
         now_ms = self._clock.now_ms()
         # Decisions reckon with nothing but how long ago somebody was heard of.
         outcome = decision(self.controller, self._clock.steady.now_ms())
@@ -89,7 +95,14 @@ class ControllerService:
                 if isinstance(error.__cause__, OSError):
                     self._on_failure(error.__cause__, False)
                 raise
-        self.controller.apply(outcome, base_offset, epoch=self._journal.epoch, timestamp_ms=now_ms)
+        try:
+            self.controller.apply(outcome, base_offset, epoch=self._journal.epoch, timestamp_ms=now_ms)
+        except Exception as error:
+            # Nobody else could apply it either, this node at its next start least of all.
+            self._is_broken = True
+            self._journal.take_back(base_offset, now_ms)
+            self._on_broken(error)
+            raise
         if outcome.records:
             appended = _Appended(tuple(outcome.records), base_offset, now_ms)
             self._uncommitted.append(appended)

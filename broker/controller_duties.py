@@ -68,11 +68,17 @@ class ControllerDuties:
         controller = self._node.controller
         if self._node.is_closing:
             return  # they speak, and nobody hears them
-        if late_ms * LOOKS_A_SESSION > self._node.static_config.broker_session_timeout_ms:
-            # This process stood still, and what was said to it meanwhile is still to be heard.
-            controller.controller.excuse(late_ms)
+        self._excuse(late_ms)
+        clock = self._node.clock.steady
+        began_ms = clock.now_ms()
         while await controller.decide(fence_stale_broker):
-            pass
+            self._excuse(clock.now_ms() - began_ms)
+            began_ms = clock.now_ms()
+
+    def _excuse(self, late_ms: int) -> None:
+        """If this process stood still, what was said to it meanwhile is still to be heard."""
+        if late_ms * LOOKS_A_SESSION > self._node.static_config.broker_session_timeout_ms:
+            self._node.controller.controller.excuse(late_ms)
 
     async def _elect_unclean_leaders(self, _late_ms: int) -> None:
         while await self._node.controller.decide(lambda controller, _now_ms: elect_unclean_leaders(controller)):

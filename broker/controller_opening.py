@@ -73,6 +73,7 @@ def open_controller(node: Node, journal: OwnMetadataLog) -> ControllerService:
         node.clock,
         on_change=follow,
         on_failure=node.disk_failures.metadata_failed,
+        on_broken=lambda error: node.fail(f"The node stops: its controller cannot apply what it has decided: {error}"),
         after_commit=node.metadata_upkeep.after_commit,
         sync_in_thread=node.durability is not Durability.MEMORY,
         preparation=lambda records: node.partitions.preparation(

@@ -103,6 +103,10 @@ class OwnMetadataLog(MetadataLog):
         )
         return base_offset
 
+    def take_back(self, offset: int, now_ms: int) -> None:
+        """What was appended last, and is not synced."""
+        self.log.truncate_to(offset, now_ms)
+
     def _append(self, data: bytes, now_ms: int) -> None:
         self._bytes_since_snapshot += len(data)
         self.log.append_as_leader([Batch(data)], self.epoch, now_ms, origin=AppendOrigin.RAFT_LEADER)

@@ -42,11 +42,15 @@ def alter_partition_reassignments(
     may_resize = request.allow_replication_factor_change
     records = []
     responses = []
+    decided: set[tuple[str, int]] = set()
     for topic in request.topics:
         response = ReassignableTopicResponse(name=topic.name)
         for target in topic.partitions:
             error = NO_ERROR
             try:
+                if (topic.name, target.partition_index) in decided:
+                    raise KafkaError(ErrorCode.INVALID_REQUEST, "The partition is named twice.")
+                decided.add((topic.name, target.partition_index))
                 record = _reassign(controller, topic.name, target, may_resize)
                 if record is not None:
                     records.append(record)
