@@ -172,6 +172,13 @@ class LogDirectory:
     # The directory as a whole
 
     @property
+    def id(self) -> Uuid:
+        """Of one that is formatted."""
+        assert self.meta is not None
+        assert self.meta.directory_id is not None
+        return self.meta.directory_id
+
+    @property
     def is_empty(self) -> bool:
         """Nothing has ever been kept here: it may be made anybody's."""
         names = set(self.disk.names(self.path))
@@ -278,6 +285,10 @@ class LogDirectory:
             some.clear()
 
     # Partitions
+
+    def whatever_is_here(self) -> list[tuple[TopicPartition, bool]]:
+        """Of what has been loaded, and whether it is a copy."""
+        return [*((name, False) for name in self.logs), *((name, True) for name in self.futures)]
 
     def place(self, partition: TopicPartition, *, future: bool = False) -> LogPlace:
         """Of a log that has not been loaded."""

@@ -1,7 +1,7 @@
 """Moving a log from one directory of the node to another (AlterReplicaLogDirs), in steps that somebody calls.
 
     begin_move             an empty copy, TOPIC-N.<unique>-future, in the other directory
-    copy_some              (replica_copies.py) until there is nothing left
+    copy_step              until there is nothing left
     finish_move            the copy takes the log's name and place, and the log becomes garbage
     abort_move             or the copy does
 
@@ -20,10 +20,10 @@ from barnabas.storage.directory_names import TopicPartition, fits_as_future
 from barnabas.storage.log import Log
 from barnabas.storage.log_directories import AssignedDirectory, LogDirectories, Replica
 from barnabas.storage.log_directory import LogDirectory
-from barnabas.storage.replica_copies import copy_some, is_caught_up, relocate
+from barnabas.storage.replica_copies import cut_what_is_gone, is_caught_up, read_what_lacks, relocate, take_over
 from barnabas.storage.topic_config import TopicConfig
 
-__all__ = ["Moved", "abort_move", "begin_move", "finish_move", "promote_abandoned"]
+__all__ = ["Moved", "abort_move", "begin_move", "copy_step", "finish_move", "promote_abandoned"]
 
 COPY_BYTES = 1 << 20
 
@@ -71,6 +71,17 @@ def _target(directories: LogDirectories, partition: TopicPartition, path: Path, 
     if path in directories.cordoned:
         raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"{path} is cordoned")
     return target
+
+
+def copy_step(directories: LogDirectories, current: Replica, future: Replica, max_bytes: int, now_ms: int) -> int:
+    """Some of what the copy lacks, and how many bytes that was: none when there is nothing left. The directory whose
+    disk fails goes offline, and the other one does not."""
+    with directories.watching(future.directory):
+        cut_what_is_gone(current.log, future.log, now_ms)
+    with directories.watching(current.directory):
+        batches = read_what_lacks(current.log, future.log, max_bytes)
+    with directories.watching(future.directory):
+        return take_over(current.log, future.log, batches, now_ms)
 
 
 def abort_move(directories: LogDirectories, partition: TopicPartition, unique: str) -> Path | None:
@@ -138,13 +149,26 @@ def promote_abandoned(
             topic_id, meta = directory.topic_ids.get(partition), directory.meta
             if meta is None or topic_id is None or assigned(topic_id, partition.partition) != meta.directory_id:
                 continue
+            future = Replica(log, directory)
+            if not _catch_up(directories, partition, future, now_ms):
+                continue
             current = directories.find(partition)
             with directories.surviving(directory):
-                while current is not None and not is_caught_up(current.log, log):
-                    copy_some(current.log, log, COPY_BYTES, now_ms)
-                _promote(partition, Replica(log, directory), current.directory if current else None)
+                _promote(partition, future, current.directory if current else None)
                 directories.report(f"{log.directory}: the copy that had caught up before the last stop is the log now")
             if current is not None and current.directory is not directory and partition in directory.logs:
                 with directories.surviving(current.directory):
                     done.append(Moved(log, _discard(partition, current.directory, next(unique_names))))
     return done
+
+
+def _catch_up(directories: LogDirectories, partition: TopicPartition, future: Replica, now_ms: int) -> bool:
+    """Whether the copy is there and holds all that there is of the log."""
+    while (current := directories.find(partition)) is not None and not is_caught_up(current.log, future.log):
+        try:
+            copy_step(directories, current, future, COPY_BYTES, now_ms)
+        except KafkaError as error:
+            if directories.find(partition) is not None:
+                directories.report(f"{future.log.directory}: this copy does not take the log's place: {error}")
+                return False
+    return future.directory.path not in directories.offline

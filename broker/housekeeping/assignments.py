@@ -17,6 +17,7 @@ from barnabas.protocol.messages.assign_replicas_to_dirs import (
 )
 from barnabas.protocol.schema import Uuid
 from barnabas.replication.partition import Partition
+from barnabas.storage.log_directory import LogDirectory
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
@@ -32,7 +33,7 @@ _TRY_AGAIN_MS = 1_000
 class Assignments:
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._open: dict[Partition, None] = {}
+        self._open: dict[Partition, LogDirectory | None] = {}
         self._wake = trio.Event()
 
     def look(self, partition: Partition) -> None:
@@ -40,26 +41,31 @@ class Assignments:
         self._open[partition] = None
         self._wake.set()
 
+    def tell(self, partition: Partition, directory: LogDirectory) -> None:
+        """It is in this one, which may have failed, whatever the metadata says as far as this node has read it."""
+        self._open[partition] = directory
+        self._wake.set()
+
     async def run(self) -> None:
         while True:
             await self._wake.wait()
             self._wake = trio.Event()
             while self._open:
-                request, partitions = self._request()
-                if partitions and not await self._send(request):
+                request, told = self._request()
+                if told and not await self._send(request):
                     await self._node.clock.sleep(_TRY_AGAIN_MS)
-                    for partition in partitions:
-                        self._open[partition] = None
+                    # What was said meanwhile is newer.
+                    self._open = {**told, **self._open}
 
-    def _request(self) -> tuple[AssignReplicasToDirsRequest, list[Partition]]:
+    def _request(self) -> tuple[AssignReplicasToDirsRequest, dict[Partition, LogDirectory | None]]:
         """Of some of those that are waiting, taken off the list."""
         found: dict[Uuid, dict[Uuid, list[int]]] = {}
-        told: list[Partition] = []
+        told: dict[Partition, LogDirectory | None] = {}
         while self._open and len(told) < PARTITIONS_AT_ONCE:
-            partition, _ = self._open.popitem()
-            directory_id = self._unknown_directory(partition)
+            partition, directory = self._open.popitem()
+            directory_id = self._unknown_directory(partition) if directory is None else directory.id
             if directory_id is not None:
-                told.append(partition)
+                told[partition] = directory
                 numbers = found.setdefault(directory_id, {}).setdefault(partition.topic_id, [])
                 numbers.append(partition.name.partition)
         directories = [

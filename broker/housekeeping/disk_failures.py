@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import trio
+
 from barnabas.protocol.errors import KafkaError
 from barnabas.replication.partition import Partition
 from barnabas.storage.directory_errors import explain, is_failure
@@ -61,6 +63,12 @@ class DiskFailures:
     # What comes of it
 
     def _offline(self, _path: Path, lost: Sequence[TopicPartition]) -> None:
+        if trio.lowlevel.in_trio_run():
+            self._go_on_without(lost)
+        else:  # a thread that loads logs
+            trio.from_thread.run_sync(self._go_on_without, lost)
+
+    def _go_on_without(self, lost: Sequence[TopicPartition]) -> None:
         node = self._node
         for partition in lost:
             node.partitions.lose(partition)

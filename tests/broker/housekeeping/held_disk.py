@@ -32,8 +32,11 @@ class HeldDisk(SystemDisk):
         self._go_on.set()
 
     def sync_directory(self, directory: Path) -> None:
+        self.wait_if_held(directory)
+        super().sync_directory(directory)
+
+    def wait_if_held(self, directory: Path) -> None:
         in_loop = threading.current_thread().name.startswith("node at")
         if self._held_ending is not None and directory.name.endswith(self._held_ending) and not in_loop:
             self._came.release()
             assert self._go_on.wait(PATIENCE_S)
-        super().sync_directory(directory)
