@@ -111,8 +111,20 @@ class Partitions:
     def begin(self) -> None:
         """With everything that the image says: logs have been loaded."""
         self._has_begun = True
+        self._delete_what_left_meanwhile()
         for topic, number, state in self._image.topics.partitions():
             self._settle(topic, number, state, is_new=False)
+        self._sync_deletions()
+
+    def _delete_what_left_meanwhile(self) -> None:
+        """Logs of topics that were deleted, or whose replicas went elsewhere, while logs were loaded. Another topic may
+        have such a name by now."""
+        for directory in list(self._directories.online):
+            for name, is_copy in directory.whatever_is_here():
+                topic_id = directory.topic_ids.get(name)
+                state = self._image.topics.partition(topic_id, name.partition) if topic_id is not None else None
+                if topic_id is not None and (state is None or self._node_id not in state.replicas):
+                    self._remove(directory, name, is_copy=is_copy)
 
     def end(self) -> None:
         """The metadata makes no difference here any more: logs are closed."""
@@ -147,7 +159,8 @@ class Partitions:
             for number in topic.partitions:
                 self._delete(topic.name, number)
         for (_, number), change in delta.partitions.items():
-            self._settle(change.topic, number, change.after, is_new=change.before is None)
+            is_new = change.before is None or self._node_id not in change.before.replicas
+            self._settle(change.topic, number, change.after, is_new=is_new)
         for resource in delta.configs:
             if resource.type == ResourceType.TOPIC:
                 self._configure(resource.name)
@@ -161,7 +174,7 @@ class Partitions:
             return
         partition = self._here.get((topic.name, number))
         if partition is None:
-            if not is_new and self._is_out_of_reach(TopicPartition(topic.name, number)):
+            if not is_new and self._is_out_of_reach(TopicPartition(topic.name, number), state):
                 return
             try:
                 partition = self._open(topic, number, state, is_new=is_new)
@@ -204,13 +217,20 @@ class Partitions:
             if topic is not None and number in topic.partitions and is_due:
                 self._settle(topic, number, topic.partitions[number], is_new=unopened.is_new)
 
-    def _is_out_of_reach(self, name: TopicPartition) -> bool:
+    def _is_out_of_reach(self, name: TopicPartition, state: PartitionState) -> bool:
         """It lies, for all we know, in a directory that has failed."""
-        return bool(self._directories.offline) and self._directories.find(name) is None
+        directories = self._directories
+        return directories.find(name) is None and directories.may_be_offline(state.directory(self._node_id))
 
     def _open(self, topic: Topic, number: int, state: PartitionState, *, is_new: bool) -> Partition:
         name = TopicPartition(topic.name, number)
         replica = self._directories.find(name)
+        if replica is not None and replica.directory.topic_ids.get(name) != topic.id:
+            # Of a deleted topic: there was no room for its deletion.
+            self._deleted_from.append(replica.directory)
+            with self._directories.watching(replica.directory):
+                replica.directory.delete(name, next(self._unique_names))
+            replica = None
         if replica is None:
             replica = self._directories.create(
                 name,
@@ -237,20 +257,26 @@ class Partitions:
         return partition
 
     def _delete(self, topic: str, number: int) -> None:
-        self._unopened.pop((topic, number), None)
-        partition = self._here.pop((topic, number), None)
-        if partition is None:
-            return
-        partition.resign(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        for tell in self.on_resign:
-            tell(partition)
-        replica = self._directories.find(partition.name)
-        if replica is not None:
-            self._deleted_from.append(replica.directory)
-            with self._directories.surviving(replica.directory):
-                replica.directory.delete(partition.name, next(self._unique_names))
-        for tell in self.on_close:
-            tell(partition)
+        name = TopicPartition(topic, number)
+        self._unopened.pop(name, None)
+        partition = self._here.pop(name, None)
+        if partition is not None:
+            partition.resign(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            for tell in self.on_resign:
+                tell(partition)
+        for is_copy in (False, True):
+            # Of one whose disk has failed a copy may be left.
+            replica = self._directories.find(name, future=is_copy)
+            if replica is not None:
+                self._remove(replica.directory, name, is_copy=is_copy)
+        if partition is not None:
+            for tell in self.on_close:
+                tell(partition)
+
+    def _remove(self, directory: LogDirectory, name: TopicPartition, *, is_copy: bool) -> None:
+        self._deleted_from.append(directory)
+        with self._directories.surviving(directory):
+            directory.delete(name, next(self._unique_names), future=is_copy)
 
     def _sync_deletions(self) -> None:
         """Once for all that were deleted together: a topic of ten thousand partitions waited for ten thousand syncs."""

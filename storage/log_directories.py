@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from barnabas.protocol.directory_ids import UNASSIGNED
 from barnabas.protocol.errors import ErrorCode, KafkaError
 from barnabas.protocol.schema import Uuid
 from barnabas.storage.checkpoints import MalformedFile
@@ -86,8 +87,9 @@ class LogDirectories:
                 return Replica(log, directory)
         return None
 
-    def by_id(self, directory_id: Uuid) -> LogDirectory | None:
-        return next((each for each in self.online if each.meta and each.meta.directory_id == directory_id), None)
+    def by_id(self, directory_id: Uuid | None) -> LogDirectory | None:
+        known = ((each.meta.directory_id, each) for each in self.online if each.meta is not None)
+        return next((each for found, each in known if found is not None and found == directory_id), None)
 
     def by_path(self, path: Path) -> LogDirectory | None:
         return next((each for each in self.online if each.path == path), None)
@@ -239,6 +241,11 @@ class LogDirectories:
         ):
             self._preferred[partition] = path
 
+    def may_be_offline(self, directory_id: Uuid | None) -> bool:
+        """Whether a partition that is not found may lie in a directory that cannot be read, by what the metadata says
+        of it: not if it has been in none yet, or in one that can."""
+        return bool(self.offline) and directory_id != UNASSIGNED and self.by_id(directory_id) is None
+
     def candidates(self) -> list[LogDirectory]:
         """For a new partition: those with the fewest first. If all are cordoned, the first one has to do."""
         open_ones = [each for each in self.online if each.path not in self.cordoned]
@@ -255,12 +262,12 @@ class LogDirectories:
         directory_id: Uuid | None = None,
     ) -> Replica:
         """The log of the partition, or a new one: where it is preferred, where the metadata assigns it (a reserved id
-        leaves the choice), or in the directory with the fewest. One that is not new to the cluster may lie in a
-        directory that is offline, and is not created beside it."""
+        leaves the choice), or in the directory with the fewest. One that is not new here may lie in a directory that is
+        offline, and is not created beside it."""
         there = self._find_for(partition, topic_id)
         if there is not None:
             return there
-        if not is_new and self.offline:
+        if not is_new and self.may_be_offline(directory_id):
             raise KafkaError(
                 ErrorCode.KAFKA_STORAGE_ERROR,
                 f"{partition} is not created, since it may be in {', '.join(map(str, sorted(self.offline)))}, which "
@@ -297,7 +304,7 @@ class LogDirectories:
         for directory in self.online:
             if partition in directory.prepared:
                 return [directory]
-        assigned = self.by_id(directory_id) if directory_id is not None else None
+        assigned = self.by_id(directory_id)
         preferred = self.by_path(self._preferred[partition]) if partition in self._preferred else assigned
         return [preferred] if preferred is not None else self.candidates()
 
