@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 from barnabas.broker.configuration.dynamic import keep_valid
 from barnabas.broker.configuration.values import ConfigurationError
 from barnabas.broker.log_directory_paths import cordoned_directories
+from barnabas.broker.registration import register_directories
 from barnabas.broker.throttling import throttles_for
 from barnabas.coordination.cluster.configs import ALL_BROKERS, ResourceType, broker_resource
 from barnabas.coordination.cluster.delta import ImageDelta
+from barnabas.coordination.cluster.metadata_version import METADATA_VERSION
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
@@ -41,6 +43,8 @@ class MetadataFollower:
                 node.heartbeats.soon()
         if node.telemetry is not None and any(one.type == ResourceType.CLIENT_METRICS for one in delta.configs):
             node.telemetry.subscribe()
+        if METADATA_VERSION in delta.features:
+            node.start_soon(register_directories, node)
         node.partitions.follow(delta)
         if delta.topics_deleted:
             node.groups.topics_deleted({topic.name: topic.id for topic in delta.topics_deleted.values()})

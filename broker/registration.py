@@ -88,6 +88,26 @@ async def register_elsewhere(node: Node) -> None:
     )
 
 
+async def register_directories(node: Node) -> None:
+    """An older metadata.version did not keep them, and the controller has to know them to see that one has failed."""
+    while (
+        (ours := node.image.brokers.get(node.node_id)) is not None
+        and ours.epoch == node.broker_epoch
+        and not ours.directories
+        and node.image.required_metadata_version.directories
+    ):
+        try:
+            answer = await node.controller_link.ask(_registration_request(node), BrokerRegistrationResponse)
+        except KafkaError as error:
+            node.warn(f"the controller does not know the log directories of this broker yet: {error}")
+        else:
+            if answer.error_code:
+                code = ErrorCode(answer.error_code).name
+                node.warn(f"the controller refuses the log directories of this broker with {code}")
+            return
+        await trio.sleep(_TRY_AGAIN_S)
+
+
 def _refusal(node: Node, code: ErrorCode) -> str:
     return f"The controllers refuse broker {node.node_id} with {code.name}: {_FOR_GOOD[code]}"
 
