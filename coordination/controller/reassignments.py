@@ -40,20 +40,17 @@ def alter_partition_reassignments(
     if not request.topics:
         return Outcome(reply=AlterPartitionReassignmentsResponse())
     may_resize = request.allow_replication_factor_change
-    records = []
+    decided: dict[tuple[str, int], MetadataRecord] = {}
     responses = []
-    decided: set[tuple[str, int]] = set()
     for topic in request.topics:
         response = ReassignableTopicResponse(name=topic.name)
         for target in topic.partitions:
             error = NO_ERROR
             try:
-                if (topic.name, target.partition_index) in decided:
-                    raise KafkaError(ErrorCode.INVALID_REQUEST, "The partition is named twice.")
-                decided.add((topic.name, target.partition_index))
                 record = _reassign(controller, topic.name, target, may_resize)
-                if record is not None:
-                    records.append(record)
+                # Both are decided on the same state: the second could not follow the first.
+                if record is not None and decided.setdefault((topic.name, target.partition_index), record) != record:
+                    raise KafkaError(ErrorCode.INVALID_REQUEST, "The partition cannot go to two places at once.")
             except KafkaError as refused:
                 error = api_error(refused)
             response.partitions.append(
@@ -65,7 +62,7 @@ def alter_partition_reassignments(
     reply = AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=may_resize, error_message=None, responses=responses
     )
-    return Outcome(records, reply)
+    return Outcome(list(decided.values()), reply)
 
 
 def _reassign(

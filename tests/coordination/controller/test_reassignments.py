@@ -36,3 +36,16 @@ def test_a_partition_goes_where_it_is_first_said_to(topics: list[ReassignableTop
     codes = [one.error_code for topic in reply.responses for one in topic.partitions]
     assert codes == [ErrorCode.NONE, ErrorCode.INVALID_REQUEST]
     assert scene.controller.image.topics.by_name["orders"].partitions[0].replicas == (1, 2, 3)
+
+
+def test_said_twice_it_is_done_once() -> None:
+    scene = Scene()
+    for broker in (1, 2, 3):
+        scene.broker(broker)
+    scene.topic("orders", [1, 2])
+    request = AlterPartitionReassignmentsRequest(
+        topics=[ReassignableTopic(name="orders", partitions=[ONE, ONE])], timeout_ms=5_000
+    )
+    reply = scene.decide(alter_partition_reassignments, request)
+    assert [one.error_code for one in reply.responses[0].partitions] == [ErrorCode.NONE] * 2
+    assert len(scene.written) == 1
