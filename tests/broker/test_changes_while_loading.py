@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -35,7 +34,6 @@ from .running import RunningNode
 from .test_alter_replica_log_dirs import values
 
 ORDERS = TopicPartition("orders", 0)
-Then = Callable[[Node], Coroutine[Any, Any, object]]
 
 
 async def delete(node: Node) -> None:
@@ -43,43 +41,44 @@ async def delete(node: Node) -> None:
     await node.controller.decide(lambda controller, _: delete_topics(controller, request, 4))
 
 
-def while_loading(monkeypatch: pytest.MonkeyPatch, then: Then) -> None:
+def delete_while_loading(monkeypatch: pytest.MonkeyPatch) -> None:
     """At the next starts, when the logs are loaded and nobody has them yet."""
 
     async def load(node: Node) -> None:
         await load_logs(node)
-        await then(node)
+        await delete(node)
 
     monkeypatch.setattr(node_module, "load_logs", load)
 
 
-def test_a_topic_that_is_deleted_takes_its_log_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def without_orders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningNode]:
+    """It had the topic when it began to load."""
     with RunningNode(tmp_path / "data") as node:
         with node.client() as client:
             create(client, "orders")
             produce(client, "orders", b"old")
-        while_loading(monkeypatch, delete)
-        node.restart()
-        assert node.do(lambda inside: inside.directories.find(ORDERS)) is None
-        assert not (tmp_path / "data" / "orders-0").exists()
-
-
-def test_a_topic_of_its_name_begins_with_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with RunningNode(tmp_path / "data") as node:
-        with node.client() as client:
-            create(client, "orders")
-            produce(client, "orders", b"old")
-        while_loading(monkeypatch, delete)
+        delete_while_loading(monkeypatch)
         node.restart()
         monkeypatch.undo()
-        with node.client() as client:
-            create(client, "orders")
-            assert values(client) == []
-            assert produce(client, "orders", b"new") == 0
-        node.restart()
-        with node.client() as client:
-            assert values(client) == [b"new"]
-        assert not list((tmp_path / "data").glob("*-stray"))
+        yield node
+
+
+def test_a_topic_that_is_deleted_takes_its_log_with_it(without_orders: RunningNode) -> None:
+    assert without_orders.do(lambda inside: inside.directories.find(ORDERS)) is None
+    assert not (without_orders.directory / "orders-0").exists()
+
+
+def test_a_topic_of_its_name_begins_with_nothing(without_orders: RunningNode) -> None:
+    node = without_orders
+    with node.client() as client:
+        create(client, "orders")
+        assert values(client) == []
+        assert produce(client, "orders", b"new") == 0
+    node.restart()
+    with node.client() as client:
+        assert values(client) == [b"new"]
+    assert not list(node.directory.glob("*-stray"))
 
 
 def reassign(client: RawClient, *replicas: int) -> None:

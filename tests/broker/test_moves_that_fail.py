@@ -12,6 +12,7 @@ import pytest
 from barnabas.broker.node import Node
 from barnabas.protocol.schema import Uuid
 from barnabas.storage.disk import File
+from tests.kafka.client import RawClient
 
 from .asking import create, produce
 from .housekeeping.breaking_disk import BreakingDisk
@@ -47,6 +48,15 @@ class Stage(NamedTuple):
 
     def offline(self) -> set[str]:
         return self.node.do(lambda inside: {path.name for path in inside.directories.offline})
+
+    def move_and_hold(self, client: RawClient) -> None:
+        """To c: all is copied and announced, and a thread waits before it syncs the copy."""
+        self.disk.hold("-future")
+        assert move(client, str(self.root / "c")) == 0
+        self.disk.wait_for()
+
+    def pull_out_b(self) -> None:
+        self.node.do(lambda inside: inside.directories.take_offline((self.root / "b").resolve(), "pulled out"))
 
     def id_of(self, name: str) -> Uuid:
         def look(inside: Node) -> Uuid:
@@ -94,14 +104,12 @@ def test_a_log_that_cannot_be_read_takes_its_own_directory_with_it(stage: Stage)
 
 def test_a_copy_outlives_the_disk_of_its_log(stage: Stage) -> None:
     """The metadata has the partition where the copy is already: it has to learn that it was lost with the log."""
-    node, disk, root = stage
+    node, disk, _ = stage
     home, target = stage.id_of("b"), stage.id_of("c")
     with node.client() as client:
-        disk.hold("-future")
-        assert move(client, str(root / "c")) == 0
-        disk.wait_for()
+        stage.move_and_hold(client)
         assert node.do(assigned) == target
-        node.do(lambda inside: inside.directories.take_offline((root / "b").resolve(), "pulled out"))
+        stage.pull_out_b()
         node.until(lambda inside: assigned(inside) == home)
         node.until(lambda inside: inside.leader_of("orders", 0)[0] == -1)
         disk.release()
@@ -114,12 +122,10 @@ def test_a_copy_outlives_the_disk_of_its_log(stage: Stage) -> None:
 
 
 def test_a_copy_that_was_left_goes_with_its_topic(stage: Stage) -> None:
-    node, disk, root = stage
+    node, disk, _ = stage
     with node.client() as client:
-        disk.hold("-future")
-        assert move(client, str(root / "c")) == 0
-        disk.wait_for()
-        node.do(lambda inside: inside.directories.take_offline((root / "b").resolve(), "pulled out"))
+        stage.move_and_hold(client)
+        stage.pull_out_b()
         disk.release()
         node.do(lambda inside: inside.partitions._delete("orders", 0))
         assert places(client)["c"] == []
@@ -147,9 +153,7 @@ def test_a_damaged_log_stays_where_it_is(stage: Stage) -> None:
 def test_a_move_that_goes_elsewhere_while_it_is_synced_is_no_failure_of_a_disk(stage: Stage) -> None:
     node, disk, root = stage
     with node.client() as client:
-        disk.hold("-future")
-        assert move(client, str(root / "c")) == 0
-        disk.wait_for()
+        stage.move_and_hold(client)
         assert move(client, str(root / "a")) == 0
         disk.release()
         until(lambda: places(client)["a"] == MOVED)
